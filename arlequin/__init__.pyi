@@ -1,5 +1,6 @@
 """Public names of `arlequin`, each on a line; `__init__.py` imports them on first use."""
 
+from arlequin import flow as flow
 from arlequin import levels as levels
 from arlequin import plots as plots
 from arlequin import results as results
@@ -7,6 +8,8 @@ from arlequin import rough as rough
 from arlequin import springs as springs
 from arlequin import weights as weights
 from arlequin import zones as zones
+from arlequin.frequency.critical_velocity import critical_velocity as critical_velocity
+from arlequin.frequency.quadratic_modes import complex_modes as complex_modes
 from arlequin.junctions.absorber import Absorber as Absorber
 from arlequin.junctions.base import JunctionWarning as JunctionWarning
 from arlequin.junctions.beam_solid import BeamJunction as BeamJunction
@@ -64,6 +67,7 @@ from arlequin.multilevel.laws.penalty import ImpactElement as ImpactElement
 from arlequin.multilevel.laws.penalty import Penalty as Penalty
 from arlequin.multilevel.laws.penalty import PerturbedLagrangian as PerturbedLagrangian
 from arlequin.multilevel.laws.penalty import VelocityPenalty as VelocityPenalty
+from arlequin.multilevel.laws.squeeze_film import SqueezeFilm as SqueezeFilm
 from arlequin.multilevel.laws.unilateral import Unilateral as Unilateral
 from arlequin.multilevel.laws.wear import Archard as Archard
 from arlequin.multilevel.obstacles.base import RigidPlane as RigidPlane

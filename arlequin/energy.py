@@ -16,7 +16,7 @@ from arlequin.system.contact_kinematics import ContactKinematics
 
 KINDS = (
     "kinetic", "strain", "asperity", "external_work", "friction", "wear", "asperity_damping", "damping", "plastic",
-    "impact", "scheme", "absorbed", "junction", "switch",
+    "impact", "scheme", "absorbed", "junction", "switch", "flow", "film",
 )  # fmt: skip
 _INDEX = {kind: i for i, kind in enumerate(KINDS)}
 
@@ -152,6 +152,7 @@ class BulkWork:
         loss: FrictionLoss | None = None,
         plastic: float = 0.0,
         persistent: NDArray[np.bool_] | None = None,
+        films: NDArray[np.bool_] | None = None,
     ) -> Work:
         """Works of one step, or of many: every field then has the step as first axis.
 
@@ -168,6 +169,8 @@ class BulkWork:
         `du`; `scheme` is the algorithmic work minus the change of stored energy and the physical works. The balance
         therefore checks the momentum equation along the path; a wrong stored energy shows in `scheme`, which is 0 for
         the conserving pairs.
+
+        films (k,): points with a squeeze film, whose loss is `film`; that of others is `asperity_damping`.
 
         stored: (strain, asperity), J. loss: of friction with springs, see `ContactStep.loss`. plastic: energy
         dissipated in the material, J.
@@ -198,6 +201,9 @@ class BulkWork:
                     work["external_work"] -= fitting
             layers = -np.vecdot(contact.dissipated, opening)
             work["asperity_damping"] = layers
+            if films is not None and films.any():
+                work["film"] = -np.vecdot(contact.dissipated[..., films], opening[..., films])
+                work["asperity_damping"] = layers - work["film"] if not films.all() else 0.0
             # work that would be negative dissipation belongs to the scheme
             normal, slip = np.minimum(impulse_opening, 0.0), rates.slip
             if persistent is not None:
@@ -272,7 +278,7 @@ def applicable(assembly: Assembly) -> tuple[str, ...]:
         "external_work": True,
         "friction": laws.frictional,
         "wear": assembly.contact.wear_rate is not None,
-        "asperity_damping": laws.damped,
+        "asperity_damping": laws.damped_layers,
         "damping": assembly.damped,
         "plastic": any(isinstance(part, PathDependent) and part.dissipates for part in assembly.parts),
         "impact": bool(assembly.contact.interfaces),
@@ -280,6 +286,8 @@ def applicable(assembly: Assembly) -> tuple[str, ...]:
         "absorbed": assembly.absorption is not None,
         "junction": assembly.constraints.shape[0] > 0,
         "switch": False,  # of runs with levels
+        "flow": assembly.flow is not None,
+        "film": bool(laws.films.any()),
     }
     return tuple(kind for kind in KINDS if present[kind])
 

@@ -17,6 +17,7 @@ from arlequin.models.types import Array
 from arlequin.multilevel.laws.base import NormalLaw, RegularLaw, SetValuedLaw
 from arlequin.multilevel.laws.friction import FrictionLaw
 from arlequin.multilevel.laws.springs import SpringBranch, SpringLaw
+from arlequin.multilevel.laws.squeeze_film import SqueezeFilm
 from arlequin.multilevel.laws.wear import Archard
 from arlequin.multilevel.obstacles.base import Obstacle
 from arlequin.multilevel.pairing.collocation import REACH, pair_points
@@ -103,6 +104,13 @@ class Interface:
         if self.friction is not None:
             self._check_law(self.friction, FrictionLaw, "friction, as Coulomb(0.3)")
             takes(f"mu() of the law {type(self.friction).__name__}", self.friction.mu, state="the SlidingState")
+        if any(isinstance(law, SqueezeFilm) for law in laws):
+            damped = [law for law in laws if isinstance(law, RegularLaw) and law.damped]
+            if self.friction is not None or len(damped) > 1:
+                what = "friction" if self.friction is not None else "another law with damping"
+                raise UserError(
+                    f"interface '{self.name}': a SqueezeFilm beside {what}: give the film an interface of its own"
+                )
         if self.wear is not None:
             self._check_law(self.wear, Archard, "wear, as Archard(1e-12)")
         if self.wear is not None and self.friction is None:

@@ -31,6 +31,7 @@ from arlequin.schemes.theta import Theta
 from arlequin.step.scheme import Scheme
 from arlequin.system.assembly import Assembly, assemble
 from arlequin.system.densities import check_masses
+from arlequin.system.flow import refuse_flows
 from arlequin.system.system import System
 
 _EXPLICIT = CentralDifference, SymplecticEuler, DeVogelaere, RungeKutta
@@ -206,6 +207,7 @@ def _family(
 
 def _assembled(system: System) -> Assembly:
     check_masses(system, static=False)
+    refuse_flows(system.flows, "periodic motions take no flows: take simulate")
     return assemble(system)
 
 

@@ -9,6 +9,7 @@ functions.
 """
 
 from arlequin.plots.animation import animation
+from arlequin.plots.argand import argand
 from arlequin.plots.confidence import confidence_ellipse
 from arlequin.plots.contact import contact
 from arlequin.plots.contact_map import contact_map
@@ -33,6 +34,7 @@ from arlequin.plots.wear import friction_heat, worn
 
 __all__ = [
     "animation",
+    "argand",
     "backbone",
     "confidence_ellipse",
     "contact",

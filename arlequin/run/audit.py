@@ -10,13 +10,13 @@ from arlequin.models.types import Array
 from arlequin.system.assembly import Assembly
 
 # dissipated energies, monotonic up to round-off
-GROWING = ("friction", "wear", "asperity_damping", "damping", "plastic", "impact", "absorbed")
+GROWING = ("friction", "wear", "asperity_damping", "film", "damping", "plastic", "impact", "absorbed")
 _FALL = 1e-12  # round-off of works, relative to the largest energy
 _SCHEME = 1e-9  # the same for `scheme` of conserving schemes: accuracy of contact forces
 # of positions, relative to the extent of surfaces, and of rates, relative to their summands
 _ROUND_OFF = 64.0 * float(np.finfo(float).eps)
 # + stored or dissipated, − supplied to the system
-_SIGN = np.array([-1.0 if kind in ("external_work", "junction") else 1.0 for kind in KINDS])
+_SIGN = np.array([-1.0 if kind in ("external_work", "junction", "flow") else 1.0 for kind in KINDS])
 
 
 def growing_of(assemblies: Sequence[Assembly]) -> tuple[str, ...]:

@@ -33,6 +33,7 @@ from arlequin.run.parallel import check_distributed, resumable, stops
 from arlequin.run.provenance import mean_gravity, run_attributes
 from arlequin.run.reflection import Reflection
 from arlequin.run.resume import digest, study_of
+from arlequin.schemes.flow_steps import InFlow, with_flows
 from arlequin.schemes.members_apart import MembersApart
 from arlequin.solvers.condensed import Checkpointable
 from arlequin.solvers.initial_state import start_fields
@@ -430,7 +431,9 @@ def _compile_parts_ahead(system: System, scheme: Scheme) -> None:
 def stepper_of(scheme: Scheme, target: Assembly | Members, step: float) -> Stepper:
     """The stepper of a scheme for one system, or for the members of an ensemble, and a step (s)."""
     if isinstance(target, Assembly):
-        return _checked(scheme.prepare(target, step), scheme, "prepare")
+        return with_flows(lambda: _checked(scheme.prepare(target, step), scheme, "prepare"), scheme, target)
+    if any(member.flow is not None for member in target.each):
+        return MembersApart(InFlow(scheme), target, step)
     if target.common and isinstance(scheme, EnsembleScheme):
         return _checked(scheme.prepare_ensemble(target, step), scheme, "prepare_ensemble")
     return MembersApart(scheme, target, step)

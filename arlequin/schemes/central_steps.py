@@ -345,6 +345,7 @@ class CentralStepper(Stepper):
             stored_after=(bulk.stored, assembly.laws.energy(gaps) + assembly.laws.memory_energy(contact.history)),
             plastic=bulk.dissipated,
             persistent=contact_step.persistent,
+            films=assembly.laws.films,
         )
         force = reaction(assembly, balance, (multipliers / step, contact_step.impulse / step))
         work["external_work"] += float(force @ mean_path)  # an imposed motion acts by impulses

@@ -7,6 +7,7 @@ from typing import Any, Protocol, Self, cast
 import numpy as np
 
 from arlequin.models.errors import FAILURE, UserError
+from arlequin.models.types import Array
 from arlequin.solvers.condensed import Checkpointable
 from arlequin.step.acceptance import Failed, Unheld
 from arlequin.step.batch import StepBatch
@@ -64,14 +65,16 @@ class CutBackStepper(Stepper):
         for count, stepper_state in state.items():
             self._with(count).load_state_dict(stepper_state)
 
-    def advance(self, state: State, count: int = 1) -> tuple[State, StepBatch]:
-        """One step."""
+    def advance(self, state: State, count: int = 1, push: Array | None = None) -> tuple[State, StepBatch]:
+        """One step; push (d,), N: constant force, see `OneStepStepper.advance`."""
         n, parts, done = state.n, 1, 0
         batches: list[StepBatch] = []
         while done < parts:
             stepper = self._with(parts)
             try:
-                state, batch = stepper.advance(replace(state, n=n * parts + done))
+                start = replace(state, n=n * parts + done)
+                # statics take no such force
+                state, batch = stepper.advance(start) if push is None else stepper.advance(start, 1, push)  # type: ignore[call-arg]
             except UserError as error:
                 if error.code != FAILURE or isinstance(error, Unheld):
                     raise

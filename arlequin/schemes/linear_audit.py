@@ -159,6 +159,7 @@ def audited(
         loss=loss,
         plastic=energies.plastic,
         persistent=persistent,
+        films=laws.films,
     )
     slip = np.where(persistent, rows.du, rows.slip)
     contact = ContactImpulses.of(kinematics, steps.impulse, steps.status, slip, step, still, loss)

@@ -379,7 +379,6 @@ class OneStepStepper(Stepper):
                 None,
                 push,
             )
-        assert push is None
         average = row.average(load, before, scheme_state.external)
         mean = (1.0 - gamma) * scheme_state.external + gamma * average
         # massless dofs have no forces left over: M a₀ = 0
@@ -388,6 +387,8 @@ class OneStepStepper(Stepper):
         )
         early, late = (weight / row.force for weight in row.loads)
         force, resisting = early * before + late * load, (row.displacement / row.force) * state.internal
+        if push is not None:  # acts as the forces of constraints do, by its impulse
+            force = force + (row.impulse * step / row.force) * push
         drag, shift = None, None
         if assembly.viscous is not None:
             drag = applied(assembly.viscous, state.v)
@@ -627,6 +628,8 @@ class OneStepStepper(Stepper):
             end_state.lead[at] = row.shift / (gamma * step) * (end.v[at] - v0) - past_weight * scheme_state.lead[at]
             end_state.pulled[at] = -past_weight * scheme_state.pulled[at]
             end_state.pulled[at, self._pulled] += pull / (gamma * step)
+            if push is not None:
+                end_state.pulled[at] += push / gamma
         for kind, loss in viscous_losses(assembly, step, flow, drag=drag).items():
             end.losses[kind][at] = loss
         dofs = assembly.imposed_dofs

@@ -24,6 +24,7 @@ from arlequin.step.scheme import Stepper, time_errors
 from arlequin.step.state import State
 from arlequin.system.assembly import Assembly, assemble
 from arlequin.system.densities import check_masses
+from arlequin.system.flow import refuse_flows
 from arlequin.system.same_data import same_data
 
 # of the scale of a parameter: step δ of the differences of data, which are smooth in it. Modes have a round-off of
@@ -67,6 +68,7 @@ class StudyModel:
                 if isinstance(part, Modal) and isinstance(old, Modal) and part is not old and same_data(part, old):
                     part.take_over(old)  # modes take longest
         check_masses(study.system, scheme.static)
+        refuse_flows(study.system.flows, "gradients take no flows")
         assembly = assemble(study.system, time_errors(scheme, study.system, step))
         if base is None:
             return cls(study, assembly)

@@ -13,12 +13,13 @@ import scipy.sparse as sp
 from scipy.sparse.linalg import ArpackError
 
 from arlequin.models import checks
+from arlequin.models.beams.beam import Beam
 from arlequin.models.errors import UserError
 from arlequin.models.linalg.lowest import lowest_modes
 from arlequin.models.nodal import LoadFunction
 from arlequin.models.parallel.matrix import DistributedMatrix
 from arlequin.models.parallel.ranks import refuse_ranks
-from arlequin.models.part import Part, Surface
+from arlequin.models.part import MeshedPart, Part, Surface
 from arlequin.models.reduction.static_shapes import signs
 from arlequin.models.reduction.superelement import Superelement
 from arlequin.models.reduction.superelement_coordinates import AXES, ROTATIONS
@@ -28,6 +29,7 @@ from arlequin.solvers.condensed import Condensed
 from arlequin.solvers.natural_frequencies import assembled_modes
 from arlequin.system.assembly import Assembly, assemble
 from arlequin.system.densities import check_densities
+from arlequin.system.flow import refuse_flows
 from arlequin.system.system import System
 
 _DENSE = 300  # inner coordinates up to which all modes are computed
@@ -110,6 +112,9 @@ def _check(system: System, surfaces: Sequence[Surface]) -> None:
     if system.levels or system.interfaces:
         what = "levels" if system.levels else "contact interfaces"
         raise UserError(f"craig_bampton: a system with {what} has no linear reduction: leave them to the new system")
+    refuse_flows(
+        system.flows, "craig_bampton reduces no flows: give MatrixFlow.of(flow, superelement) to the new system"
+    )
     if not surfaces:
         raise UserError("interface = []: must name at least one boundary")
     parts = {id(part) for part in system.parts}
@@ -393,7 +398,7 @@ def _superelement(
             "normals": surface.normals,
         }
     axes = positions.shape[1]
-    return Superelement(
+    superelement = Superelement(
         name,
         mass=mass,
         stiffness=stiffness,
@@ -405,6 +410,10 @@ def _superelement(
         grounded=bool(assembly.imposed_dofs.size) or bool(assembly.links.any) or bool(assembly.system.relations),
         load=load,
     )
+    for part, assembled, (a, b) in zip(parts, assembly.parts, pairwise(assembly.start.tolist()), strict=True):
+        if isinstance(part, MeshedPart) and isinstance(part.model, Beam):
+            superelement.beam_shapes[part.name] = np.asarray(assembled.shapes @ shapes[a:b])
+    return superelement
 
 
 def _without_round_off(matrix: Array, sizes: Array) -> Array:

@@ -33,7 +33,8 @@ class Modes(NamedTuple):
 
 @checked_call
 def natural_frequencies(system: System, count: int = 5) -> Modes:
-    """The lowest natural frequencies f, with (K − (2πf)² M) φ = Cᵀλ, C φ = 0, imposed dofs at rest, no contact.
+    """The lowest natural frequencies f, with (K − (2πf)² M) φ = Cᵀλ, C φ = 0, imposed dofs at rest, no contact, no
+    damping and no flow (`complex_modes` has both).
 
     Inverse iteration with a negative shift −s: K + sM is positive definite even with free rigid motions. Rigid modes
     are 0 to about 1e-7 of the first elastic frequency. Dofs without mass are in static equilibrium; nodes of zero

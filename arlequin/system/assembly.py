@@ -36,6 +36,7 @@ from arlequin.system.absorption import Absorption
 from arlequin.system.contact import Contact, ContactSide
 from arlequin.system.contact_start import ContactStart
 from arlequin.system.dofs import DofLayout, bounds_of
+from arlequin.system.flow import FlowTerms
 from arlequin.system.interference import Interference
 from arlequin.system.internal_forces import BulkResponse, Memory, response_of
 from arlequin.system.one_sided import warn_of_one_sided_loads
@@ -115,7 +116,8 @@ class Assembly:
     part, `junction_start` the rows of the junctions. Constraints on excluded dofs (`ghost`) are combined to constraints
     without these: C = T C₀ with T `combination` (m, m₀), None where there are none, and Tᵀφ are the multipliers of C₀;
     `mediated` names the junctions of such constraints. The absorbing terms of junctions (`absorbing`: their names) act
-    as damping. `cell_weights`: mean weights (c,) of the cells of parts in junctions, by name.
+    as damping. `flow`: forces of the flows, whose matrices are not symmetric; they are not in K and D. `cell_weights`:
+    mean weights (c,) of the cells of parts in junctions, by name.
 
     A scheme uses M `mass`, K `stiffness`, D `viscous`, C `constraints`, `load`, `respond`, `imposed` with
     `imposed_dofs` and `imposes_displacement`, `contact` (B is its `basis`, `basis_product` the product with a vector)
@@ -136,6 +138,7 @@ class Assembly:
     junction_start: NDArray[np.int64]
     contact: Contact
     links: SpringSet
+    flow: FlowTerms | None = None
     combination: sp.csr_array | None = None
     mediated: tuple[str, ...] = ()
     cell_weights: Mapping[str, Array] = field(default_factory=dict)
@@ -477,6 +480,7 @@ def assemble(system: System, time_errors: Mapping[str, float] = MappingProxyType
         junction_start=bounds_of([rows.shape[0] for rows in constraint_rows]),
         contact=Contact.of([*system.interfaces, *SpringRows.of(system.springs)], layout, system.contact),
         links=links,
+        flow=FlowTerms.of(system.flows, layout, weights_of(system.junctions) if system.flows else {}),
         cell_weights=cell_weights,
     )
     remaining_rows, combination = rows_without(assembly.constraints, assembly.ghost)

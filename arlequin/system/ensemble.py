@@ -116,6 +116,7 @@ def _is_common(assembly: Assembly) -> bool:
     laws = (law for interface in contact.interfaces for law in interface.laws)
     return (
         not any(isinstance(part, Nonlinear | PathDependent) or part.rotating for part in assembly.parts)
+        and assembly.flow is None
         and all(contact.steady)
         and all(interface.wear is None for interface in contact.interfaces)
         and not any(isinstance(law, SetValuedLaw) and law.restitution > 0.0 for law in laws)

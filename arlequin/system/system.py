@@ -12,6 +12,7 @@ from arlequin.junctions.base import JunctionProtocol
 from arlequin.models import checks
 from arlequin.models.checks import finite_array
 from arlequin.models.errors import ModelWarning, UserError, UserTypeError, warn_user
+from arlequin.models.flow.force import FlowForce
 from arlequin.models.lumped.relations import Relation
 from arlequin.models.lumped.springs import Spring
 from arlequin.models.part import Part, Surface
@@ -19,6 +20,7 @@ from arlequin.models.signatures import checked_call, meant, takes
 from arlequin.models.types import Array
 from arlequin.multilevel.interface import Interface
 from arlequin.multilevel.solvers.options import ContactMethod
+from arlequin.system.flow import refuse_flows
 from arlequin.system.levels import ITEMS, Levels, MovingPatch
 from arlequin.system.result_frame import ResultFrame
 
@@ -30,7 +32,8 @@ InitialField = Any  # a vector, a function of positions (n, axis) -> (n, compone
 class System:
     """The mechanical system of a simulation.
 
-    springs connect parts with each other or with the ground, relations are linear in their displacements. gravity
+    springs connect parts with each other or with the ground, relations are linear in their displacements, flows act on
+    beams and tubes (`aq.flow`). gravity
     (axis,), m/s², or a function of t, acts on every mass; in the frame of a support of acceleration a(t) it is g −
     a(t). velocity, displacement: the initial fields (m/s, m), as one vector for all nodes, a function of the positions
     (n, axis) that gives (n, component), or a mapping from part names to either; None is zero. from_result: a result
@@ -55,6 +58,7 @@ class System:
     interfaces: Sequence[Interface] = ()
     springs: Sequence[Spring] = field(default=(), kw_only=True)
     relations: Sequence[Relation] = field(default=(), kw_only=True)
+    flows: Sequence[FlowForce] = field(default=(), kw_only=True)
     gravity: Any = field(default=None, kw_only=True)
     velocity: InitialField = None
     displacement: InitialField = None
@@ -64,7 +68,9 @@ class System:
     names: tuple[str, ...] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        kinds: dict[str, Any] = {"interfaces": Interface, "springs": Spring, "relations": Relation}
+        kinds: dict[str, Any] = {
+            "interfaces": Interface, "springs": Spring, "relations": Relation, "flows": FlowForce,
+        }  # fmt: skip
         for what in ("parts", "junctions", *kinds):
             items = checks.items(what, getattr(self, what), kinds.get(what, object), f"must be a list of {what}")
             required = {"parts": "assemble", "junctions": "operator"}.get(what, "name")
@@ -91,7 +97,7 @@ class System:
         known = {id(part) for part in self.parts}
         for what in ("junctions", *kinds):
             for item in getattr(self, what):
-                ends = (item.coarse, item.fine) if what == "junctions" else [side.part for side in surfaces_of(item)]
+                ends = (item.coarse, item.fine) if what == "junctions" else parts_of(item)
                 for part in ends:
                     if id(part) not in known:
                         who = f"{what.removesuffix('s')} '{item.name}' refers to part '{part.name}'"
@@ -100,6 +106,7 @@ class System:
             takes("gravity", self.gravity, t="the time, s")
         if self.levels:
             self._check_levels()
+            refuse_flows(self.flows, "a system with levels takes no flows")
             for item in self.interfaces:
                 if item.interference is not None:
                     raise UserError(f"interface '{item.name}': a system with levels closes no interference")
@@ -224,7 +231,7 @@ class System:
         return table + sketch(start.parts, start.interfaces, start.junctions)
 
     def _members(self) -> list[tuple[str, Sequence[Any]]]:
-        return [(what, getattr(self, what)) for what in (*ITEMS, "levels")]
+        return [(what, getattr(self, what)) for what in (*ITEMS, "flows", "levels")]
 
     @property
     def _dof_count(self) -> int:
@@ -266,6 +273,11 @@ class System:
         if not np.isfinite(values).all():
             raise UserError.parameter(what, initial, "must be finite")
         return np.array(values).ravel()
+
+
+def parts_of(item: Any) -> list[Part]:
+    """The parts that an interface, a spring, a relation or a flow acts on."""
+    return list(item.parts) if isinstance(item, FlowForce) else [side.part for side in surfaces_of(item)]
 
 
 def surfaces_of(item: Any) -> list[Surface]:

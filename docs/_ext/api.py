@@ -44,6 +44,7 @@ GROUPS = (
             "ranks",
             "view",
             "natural_frequencies",
+            "complex_modes",
             "UserError",
         ),
     ),
@@ -170,6 +171,13 @@ GROUPS = (
         (("arlequin.springs", None),),
     ),
     Group(
+        "flow",
+        "Flows",
+        "Axial and cross flow on beams and tubes, and its stability: see [how to](../how-to/flow.md).",
+        ("critical_velocity",),
+        (("arlequin.flow", None),),
+    ),
+    Group(
         "interfaces",
         "Interfaces",
         "Contact interfaces, laws and obstacles: see [the theory](../theory/contact.md).",
@@ -183,6 +191,7 @@ GROUPS = (
             "VelocityPenalty",
             "PerturbedLagrangian",
             "ImpactElement",
+            "SqueezeFilm",
             "Coulomb",
             "StaticDynamic",
             "Stribeck",
@@ -283,6 +292,7 @@ GROUPS = (
 ARRAY = re.compile(r"~?numpy\.ndarray\[tuple\[~?typing\.Any, \.\.\.\], ~?numpy\.dtype\[~?(?:numpy|typing)\.(\w+)\]\]")
 SHORT = {"float64": "Array", "int64": "Indices"}  # names of array types in `arlequin.models.types`
 AS_MODULES = (
+    "flow",
     "levels",
     "mesh",
     "plots",

@@ -38,7 +38,7 @@ def make_beam_loads(beam: BeamModel, weight: Array) -> ExternalLoads:
             constant += operator @ point_values(label, distributed, axes, points.shape[1]).T.ravel()
     for boundary, value in checks.mapping("end_loads", beam.end_loads, "must map ends to forces").items():
         node = int(beam.end(boundary)[0])
-        end = _EndLoad(beam, boundary, node, _weight_at(beam, node, weight))
+        end = _EndLoad(beam, boundary, node, weight_at(beam, node, weight))
         if callable(value):
             takes(f"{beam.name}: load at {boundary!r}", value, t="the time, s")
             end.forces(value(0.0))
@@ -108,8 +108,8 @@ def _operator(beam: BeamModel, weight: Array) -> csr_array:
     return csr_array((data.ravel(), (rows.ravel(), columns.ravel())), shape=shape)
 
 
-def _weight_at(beam: BeamModel, node: int, weight: Array) -> float:
-    """The load weight at an end node."""
+def weight_at(beam: BeamModel, node: int, weight: Array) -> float:
+    """A weight (c, q) at an end node."""
     cell = np.flatnonzero((beam.nodes == node).any(axis=1))
     s = np.asarray(beam.basis.global_coordinates())
     return float(weight_at_facets(weight, s, cell, beam.basis.doflocs[:, [node]][:, :, None])[0, 0])

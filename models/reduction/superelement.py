@@ -96,6 +96,8 @@ class Superelement:
     imposed: Motions = field(default_factory=dict, kw_only=True)
     imposed_velocity: Motions = field(default_factory=dict, kw_only=True)
     retained: tuple[tuple[str, ...], ...] = field(init=False)
+    # of `craig_bampton`: nodal displacements (nodal, d) of beams by their names, which flows act on
+    beam_shapes: dict[str, Array] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
         checks.valid_name(self.name)

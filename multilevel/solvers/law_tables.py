@@ -14,6 +14,7 @@ from arlequin.models.errors import UserError, UserTypeError
 from arlequin.models.types import Array
 from arlequin.multilevel.laws.base import BilateralLaw, NormalLaw, RegularLaw, SetValuedLaw
 from arlequin.multilevel.laws.friction import VARIABLES, CompiledFriction, FrictionLaw, SlidingState, VariableFriction
+from arlequin.multilevel.laws.squeeze_film import SqueezeFilm
 from arlequin.multilevel.solvers.problem import STICKS, LawTable
 
 _Table = tuple[Any, ...]
@@ -113,6 +114,16 @@ class PointLaws:
     @property
     def damped(self) -> bool:
         return any(law.damped for point in self.regular for law in point)
+
+    @cached_property
+    def films(self) -> NDArray[np.bool_]:
+        """Points (k,) with a squeeze film, whose loss is theirs alone."""
+        return np.array([any(isinstance(law, SqueezeFilm) for law in point) for point in self.regular], dtype=bool)
+
+    @property
+    def damped_layers(self) -> bool:
+        """Whether a law other than a squeeze film dissipates."""
+        return any(law.damped and not isinstance(law, SqueezeFilm) for point in self.regular for law in point)
 
     @property
     def viscous(self) -> bool:
