@@ -1,5 +1,6 @@
 """Public names of `arlequin`, each on a line; `__init__.py` imports them on first use."""
 
+from arlequin import fatigue as fatigue
 from arlequin import levels as levels
 from arlequin import plots as plots
 from arlequin import results as results

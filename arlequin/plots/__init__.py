@@ -14,6 +14,7 @@ from arlequin.plots.contact import contact
 from arlequin.plots.contact_map import contact_map
 from arlequin.plots.convergence import convergence, fitted_order
 from arlequin.plots.energies import energies
+from arlequin.plots.fatigue import load_spectrum
 from arlequin.plots.histogram import force_histogram
 from arlequin.plots.levels import levels
 from arlequin.plots.orbit import orbit
@@ -48,6 +49,7 @@ __all__ = [
     "friction_heat",
     "level_convergence",
     "levels",
+    "load_spectrum",
     "orbit",
     "overview",
     "periodic_orbits",

@@ -85,6 +85,13 @@ GROUPS = (
         ("estimate", "probability", "sobol_indices"),
     ),
     Group(
+        "fatigue",
+        "Fatigue",
+        "Cycles, S–N curves, damage of histories and of spectra: see [how to](../how-to/fatigue.md).",
+        (),
+        (("arlequin.fatigue", None),),
+    ),
+    Group(
         "gradients",
         "Gradients and fits",
         "Derivatives by parameters, least squares: see [how to](../how-to/gradients.md) and "
@@ -283,6 +290,7 @@ GROUPS = (
 ARRAY = re.compile(r"~?numpy\.ndarray\[tuple\[~?typing\.Any, \.\.\.\], ~?numpy\.dtype\[~?(?:numpy|typing)\.(\w+)\]\]")
 SHORT = {"float64": "Array", "int64": "Indices"}  # names of array types in `arlequin.models.types`
 AS_MODULES = (
+    "fatigue",
     "levels",
     "mesh",
     "plots",
@@ -334,6 +342,7 @@ CALLED = {
     "RigidBody": ("boundary",),
     "RigidPlane": ("gap",),
     "Section": ("rectangle", "circle", "tube"),
+    "SNCurve": ("basquin", "eurocode", "read", "scaled", "lives", "stress"),
     "Condensed": ("predict", "correct", "solve", "spread"),
     "Continuum": ("boundary", "positions"),
     "Solid": ("stress", "stress_components"),
@@ -343,7 +352,7 @@ CALLED = {
     "Turbulence": ("frequencies", "rms"),
     "View": ("save", "show"),
 }
-IMPLEMENTED = ("Weight", "Coupling", "Mediator")
+IMPLEMENTED = ("Weight", "Coupling", "Mediator", "MeanStress")
 
 
 def members(module: str, name: str) -> str:
