@@ -20,6 +20,9 @@ from arlequin.junctions.junction import Junction as Junction
 from arlequin.junctions.mediator import Mediator as Mediator
 from arlequin.junctions.surface import Mortar as Mortar
 from arlequin.junctions.surface import Tie as Tie
+from arlequin.lifetime.wear_distribution import wear_life_distribution as wear_life_distribution
+from arlequin.lifetime.wear_life import wear_life as wear_life
+from arlequin.lifetime.wear_table import wear_table as wear_table
 from arlequin.models import mesh as mesh
 from arlequin.models.beams.beam import Beam as Beam
 from arlequin.models.beams.section import Section as Section

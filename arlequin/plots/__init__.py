@@ -31,6 +31,7 @@ from arlequin.plots.sweep_scatter import sweep_effects, sweep_scatter
 from arlequin.plots.uncertainty import distribution, level_convergence, tornado
 from arlequin.plots.unrolled import unrolled
 from arlequin.plots.wear import friction_heat, worn
+from arlequin.plots.wear_life import wear_life
 
 __all__ = [
     "animation",
@@ -64,5 +65,6 @@ __all__ = [
     "topography",
     "tornado",
     "unrolled",
+    "wear_life",
     "worn",
 ]

@@ -92,6 +92,12 @@ GROUPS = (
         (("arlequin.fatigue", None),),
     ),
     Group(
+        "wear-life",
+        "Wear life",
+        "Depth over the service life, time to a limit and its distribution: see [how to](../how-to/wear-life.md).",
+        ("wear_life", "wear_life_distribution", "wear_table"),
+    ),
+    Group(
         "gradients",
         "Gradients and fits",
         "Derivatives by parameters, least squares: see [how to](../how-to/gradients.md) and "
