@@ -14,8 +14,8 @@ obstacles, implicit and explicit time schemes, and an energy balance at every st
     result["energy"].plot(hue="kind")
 
 Zones and weights of junctions are in `aq.zones` and `aq.weights`, laws of springs in `aq.springs`, levels of models in
-`aq.levels`, the evaluation of results in `aq.results`, figures in `aq.plots`, meshes in `aq.mesh`, rough surfaces in
-`aq.rough`.
+`aq.levels`, the evaluation of results in `aq.results`, fatigue in `aq.fatigue`, figures in `aq.plots`, meshes in
+`aq.mesh`, rough surfaces in `aq.rough`.
 
 Public names are listed in `__init__.pyi` and imported on first use, so that `import arlequin` is fast.
 """

@@ -1,5 +1,6 @@
 """Public names of `arlequin`, each on a line; `__init__.py` imports them on first use."""
 
+from arlequin import fatigue as fatigue
 from arlequin import flow as flow
 from arlequin import levels as levels
 from arlequin import plots as plots
@@ -22,6 +23,9 @@ from arlequin.junctions.junction import Junction as Junction
 from arlequin.junctions.mediator import Mediator as Mediator
 from arlequin.junctions.surface import Mortar as Mortar
 from arlequin.junctions.surface import Tie as Tie
+from arlequin.lifetime.wear_distribution import wear_life_distribution as wear_life_distribution
+from arlequin.lifetime.wear_life import wear_life as wear_life
+from arlequin.lifetime.wear_table import wear_table as wear_table
 from arlequin.models import mesh as mesh
 from arlequin.models.beams.beam import Beam as Beam
 from arlequin.models.beams.section import Section as Section

@@ -531,6 +531,16 @@ plots.tornado({"a": 1.0}, {"a": ("x", 1.0)})
     → intervals['a'] = ('x', 1.0): must be a pair (lower, upper)
 plots.contact_map(result())
     → contact_map is for surfaces in space; for models along one axis draw plots.contact
+aq.fatigue.Goodman(0.0)
+    → ultimate = 0.0: must be positive
+aq.fatigue.rainflow([1.0, 2.0])
+    → signal: has 2 samples along time: cycles need at least 3
+aq.fatigue.spectral_damage([1.0, 1.0], aq.fatigue.SNCurve.eurocode(71e6), frequency=[-1.0, 1.0])
+    → frequency: must not be negative: a one-sided density is needed, twice a two-sided one
+aq.wear_life(-1.0, coefficient=1e-14, area=1e-6, duration=1.0)
+    → work_rate = -1.0: must not be negative, W
+aq.wear_life(result(), coefficient=1e-14, area=1e-6, duration=1.0)
+    → work_rate: the result has no interface with friction
 aq.results.worn_depth(result(), "edn", 1e-12)
     → interface = 'edn': must be one of end
 aq.ContactMethod("newtn")

@@ -15,6 +15,7 @@ from arlequin.plots.contact import contact
 from arlequin.plots.contact_map import contact_map
 from arlequin.plots.convergence import convergence, fitted_order
 from arlequin.plots.energies import energies
+from arlequin.plots.fatigue import load_spectrum
 from arlequin.plots.histogram import force_histogram
 from arlequin.plots.levels import levels
 from arlequin.plots.orbit import orbit
@@ -31,6 +32,7 @@ from arlequin.plots.sweep_scatter import sweep_effects, sweep_scatter
 from arlequin.plots.uncertainty import distribution, level_convergence, tornado
 from arlequin.plots.unrolled import unrolled
 from arlequin.plots.wear import friction_heat, worn
+from arlequin.plots.wear_life import wear_life
 
 __all__ = [
     "animation",
@@ -50,6 +52,7 @@ __all__ = [
     "friction_heat",
     "level_convergence",
     "levels",
+    "load_spectrum",
     "orbit",
     "overview",
     "periodic_orbits",
@@ -64,5 +67,6 @@ __all__ = [
     "topography",
     "tornado",
     "unrolled",
+    "wear_life",
     "worn",
 ]

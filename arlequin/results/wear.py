@@ -26,6 +26,7 @@ from arlequin.results.reading import of_result
 
 Power = Literal["wear", "friction"]
 
+MONTH = 365.25 / 12.0 * 86400.0  # s, of the time in service
 _NODES = 4  # of the polynomial through the cumulative work between events
 _ROUND = 1e-9  # of a step: an instant at its end
 

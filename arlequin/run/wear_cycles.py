@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import xarray
@@ -199,7 +199,28 @@ class _Reached:
     worst: float = 0.0
 
 
-def step_cycles(run: Run, lead: int, cycle_steps: int, cycles: int, jump: CycleJump) -> None:
+class CycleRun(Protocol):
+    """What `step_cycles` steps: a `Run`, or one whose cycles are computed in another way. extra: of the last mark."""
+
+    state: State
+    extra: Any
+    attributes: dict[str, str | int | float]
+
+    @property
+    def assembly(self) -> Any:
+        """Has `contact_count`, the number k of points that wear."""
+
+    def tried(self, n: int) -> list[tuple[State, Any]]:
+        """The states after batches of steps up to n, not committed."""
+
+    def commit(self, batches: Any) -> None:
+        """Commit what `tried` gave."""
+
+    def mark(self, extra: Any = None) -> None:
+        """Mark the end of a cycle."""
+
+
+def step_cycles(run: CycleRun, lead: int, cycle_steps: int, cycles: int, jump: CycleJump) -> None:
     """Integrate or skip the cycles of a run, each of `cycle_steps` after the steps of the lead; depths (k,), m."""
     zero = np.zeros(run.assembly.contact_count)
     reached = run.extra or _Reached(None, (0, zero), zero, jump.first(cycles))

@@ -86,6 +86,19 @@ GROUPS = (
         ("estimate", "probability", "sobol_indices"),
     ),
     Group(
+        "fatigue",
+        "Fatigue",
+        "Cycles, S–N curves, damage of histories and of spectra: see [how to](../how-to/fatigue.md).",
+        (),
+        (("arlequin.fatigue", None),),
+    ),
+    Group(
+        "wear-life",
+        "Wear life",
+        "Depth over the service life, time to a limit and its distribution: see [how to](../how-to/wear-life.md).",
+        ("wear_life", "wear_life_distribution", "wear_table"),
+    ),
+    Group(
         "gradients",
         "Gradients and fits",
         "Derivatives by parameters, least squares: see [how to](../how-to/gradients.md) and "
@@ -292,6 +305,7 @@ GROUPS = (
 ARRAY = re.compile(r"~?numpy\.ndarray\[tuple\[~?typing\.Any, \.\.\.\], ~?numpy\.dtype\[~?(?:numpy|typing)\.(\w+)\]\]")
 SHORT = {"float64": "Array", "int64": "Indices"}  # names of array types in `arlequin.models.types`
 AS_MODULES = (
+    "fatigue",
     "flow",
     "levels",
     "mesh",
@@ -344,6 +358,7 @@ CALLED = {
     "RigidBody": ("boundary",),
     "RigidPlane": ("gap",),
     "Section": ("rectangle", "circle", "tube"),
+    "SNCurve": ("basquin", "eurocode", "read", "scaled", "lives", "stress"),
     "Condensed": ("predict", "correct", "solve", "spread"),
     "Continuum": ("boundary", "positions"),
     "Solid": ("stress", "stress_components"),
@@ -353,7 +368,7 @@ CALLED = {
     "Turbulence": ("frequencies", "rms"),
     "View": ("save", "show"),
 }
-IMPLEMENTED = ("Weight", "Coupling", "Mediator")
+IMPLEMENTED = ("Weight", "Coupling", "Mediator", "MeanStress")
 
 
 def members(module: str, name: str) -> str:

@@ -22,7 +22,8 @@ logger = logging.getLogger(__name__)
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-PAGES = ("tour", "how-to/sweep", "how-to/gradients", "how-to/uncertainty", "speed")
+HOW_TO = ("sweep", "gradients", "uncertainty", "fatigue", "wear-life")
+PAGES = ("tour", *(f"how-to/{name}" for name in HOW_TO), "speed")
 LIMIT = 300  # s
 
 
