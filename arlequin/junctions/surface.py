@@ -99,8 +99,9 @@ class Tie(SurfaceJunction):
     Coincident nodes, or interpolated ones; nodes that do not lie on the coarse surface stay free. Each row is
     scaled by an equal share of the tied area, so that multipliers are tractions, Pa. The patch test fails where the
     nodes do not coincide, and where facets of other shapes share them (triangles on quadrilaterals: a uniform traction
-    has other nodal forces on either side); `Mortar` passes it. Either surface may be one of a `Superelement`, whose displacements are tied, not its
-    rotations: the coarse one is interpolated on its facets; without facets only nodes that coincide are tied.
+    has other nodal forces on either side); `Mortar` passes it. Either surface may be one of a `Superelement`, whose
+    displacements are tied, not its rotations: the coarse one is interpolated on its facets; without facets only nodes
+    that coincide are tied.
 
     >>> import arlequin as aq
     >>> steel = aq.LinearElastic(young=2e11, poisson=0.3, density=7800)  # Pa, -, kg/m³
