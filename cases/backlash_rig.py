@@ -6,7 +6,7 @@ entered and left within steps, by the mean torque on the path of the step. The i
 that only turn, in rad; shaft and load are bushings, whose torques are recorded as moments.
 
 Central differences take dampers at the velocity half a step before. To first order in the step that is an inertia
-M − ½ Δt D in place of M, so that they follow the exact motion of that rig: with a torque of 20 N·m it is 0.8 % of the
+M − ½ Δt D in place of M, so that they follow the exact motion of that rig: with a torque of 20 N·m it is 0.9 % of the
 twist off that of M in 4 s. Their reference has this inertia; the other schemes have no such term.
 
 Source: M. Tiller, Modelica by Example (2014), section Backlash (book.xogeny.com): J₁ = 0.4 kg·m², J₂ = 1 kg·m²,
