@@ -60,7 +60,8 @@ def bent() -> xarray.DataTree:
     clamp = {"left": dict.fromkeys(("x", "y", "z", "rx", "ry", "rz"), 0.0)}
     mesh, section = aq.mesh.interval(0.0, 1.0, cells=2), aq.Section.circle(0.05)
     beam = aq.Beam("beam", mesh, STEEL, section, imposed=clamp)
-    spring = aq.Spring("foot", beam.boundary("right"), stiffness=1e4)
+    hysteretic = aq.springs.BoucWen(1e4, ratio=0.1, beta=60.0, gamma=40.0)
+    spring = aq.Spring("foot", beam.boundary("right"), stiffness=1e4, law=hysteretic)
     bushing = aq.Bushing("bearing", beam.boundary("right"), stiffness=(0.0, 0.0, 1e4, 1.0, 1.0, 1.0))
     system = aq.System([beam], springs=[spring, bushing], gravity=lambda t: (0.0, -10.0 * t, 0.0))
     return aq.simulate(system, aq.Static(), duration=1.0, step=1.0, record=STRESS)
