@@ -178,8 +178,8 @@ def test_mesh_files_that_declare_more_than_they_have(tmp_path: Path) -> None:
     text += "1 2 2 1 1 1 2 {tag}\n$EndElements\n"
     file = tmp_path / "a.msh"
     for values, line in (
-        ({"n": 10**9, "e": 1, "tag": 3}, "declares 1,000,000,000 nodes"),
-        ({"n": 3, "e": 10**12, "tag": 3}, "declares 1,000,000,000,000 elements"),
+        ({"n": 10**9, "e": 1, "tag": 3}, "announces 1,000,000,000 nodes and has 3"),
+        ({"n": 3, "e": 10**12, "tag": 3}, "announces 1,000,000,000,000 elements and has 1"),
         ({"n": 3, "e": 1, "tag": 10**9}, "number nodes up to 1,000,000,000: renumber them"),
     ):
         file.write_text(text.format(**values))
