@@ -26,6 +26,7 @@ LAWS = {
     "shock": (aq.ImpactElement(900.0, 4.0), None, None),
     "table": (aq.AsperityTable(GAPS, PRESSURES), None, None),
     "table, loss": (aq.AsperityTable(GAPS, PRESSURES, 0.2, 30.0), None, None),
+    "film": (aq.SqueezeFilm(2e-7, 3.0, offset=2e-3), None, None),
     "several": ([aq.Asperities(300.0, 1.0, 2e-3), aq.Unilateral()], ROUGH, None),
     "compliant friction": (aq.Penalty(900.0), aq.Coulomb(0.2, compliance=0.01), None),
     "elastic friction": (aq.Penalty(900.0), aq.Coulomb(0.2, stiffness=1600.0), None),
@@ -56,7 +57,16 @@ SCHEMES = {
 # a diagonal mass, wear in several time steps, rates in statics, all but some regular laws in compiled explicit steps
 SPRUNG, WEARING = {"elastic friction", "damped friction"}, {"wear", "asperities that wear"}
 EXPLICIT = {"penalty", "asperities", "damped asperities", "shock", *SPRUNG}
-RATES = {"unilateral", "static and dynamic", "several", "velocity penalty", "damped asperities", "shock", "table, loss"}
+RATES = {
+    "film",
+    "unilateral",
+    "static and dynamic",
+    "several",
+    "velocity penalty",
+    "damped asperities",
+    "shock",
+    "table, loss",
+}
 WITHOUT = {
     "located": LAWS.keys() - {"unilateral", "static and dynamic"},
     "midpoint": {
