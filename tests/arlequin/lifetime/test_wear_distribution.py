@@ -23,7 +23,7 @@ def life(coefficient):
 
 
 def distribution(**options):
-    given = {"samples": 400, "workers": 0, "progress": False, **options}
+    given = {"samples": 200, "workers": 0, "progress": False, **options}
     return aq.wear_life_distribution(life, INPUTS, **given)
 
 
@@ -34,7 +34,7 @@ def found():
 
 def test_depths_are_those_of_the_inputs(found):
     """Uniform at all times: mean, median, 2.5 and 97.5 %; the limit of 95/95 lies above the quantile of 95 %."""
-    time, end = found["time"].values / DURATION, 1.0 / (2.0 * np.sqrt(3.0) * np.sqrt(400.0))
+    time, end = found["time"].values / DURATION, 1.0 / (2.0 * np.sqrt(3.0) * np.sqrt(200.0))
     np.testing.assert_allclose(found["depth_mean"], 1.5 * END * time, atol=3.0 * end * END)
     np.testing.assert_allclose(found["depth_median"], 1.5 * END * time, atol=0.1 * END)
     low, high = found["depth_band"].values[:, -1] / END
