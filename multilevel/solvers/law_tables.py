@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -439,6 +440,23 @@ class PointLaws:
         """Stiffness (k,), N/m, of the laws of springs at e = 0; 0 at other points."""
         each = [sum(law.at_rest for law in point if isinstance(law, SpringBranch)) for point in self.regular]
         return self.area * np.array(each, dtype=float)
+
+    def tangents(self, history: Array, gaps: Array, width: float) -> tuple[Array, Array]:
+        """Stiffness −∂p/∂g (k,), Pa/m, and damping −∂p/∂ġ (k,), Pa s/m, of the regular laws at gaps (k,) at rest.
+
+        At a kink, nearer than `width`, m, the mean of both sides. The loss of springs with a memory is of their path:
+        it counts as stiffness.
+        """
+        from arlequin.multilevel.solvers._law_path_kernels import tangents_at
+
+        if not self.has_regular:
+            return np.zeros(self.count), np.zeros(self.count)
+        kernels, kind = self.kernels
+        stored, lost = tangents_at(self.rows, kernels, kind, self.coefficients, history, gaps, width)
+        viscous = np.array([law.damped and not isinstance(law, SpringBranch) for law in chain(*self.regular)])
+        point = np.repeat(np.arange(self.count), np.diff(self.rows))
+        stiffness = np.bincount(point, stored + np.where(viscous, 0.0, lost), self.count)
+        return stiffness, np.bincount(point, np.where(viscous, lost, 0.0), self.count)
 
     def memory_energy(self, history: Array) -> Any:
         """Energy stored in the internal variables of springs, J, of histories (…, l, h)."""
