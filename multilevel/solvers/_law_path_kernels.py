@@ -25,8 +25,8 @@ def histories_along(rows, kernels, kind, coefficients, history, gaps, step, thet
 
 @njit(cache=True)
 def tangents_at(rows, kernels, kind, coefficients, history, gaps, width):
-    """−∂p/∂g of the stored and of the dissipative pressure (2, l), Pa/m, after a step of 1 s to gaps (k,) from
-    themselves, by the end of the step: the mean of those at gaps ± width, m, which is that of both sides of a kink.
+    """−∂p/∂g of the stored and of the dissipative pressure (2, l), Pa/m, by the end of a step of 1 s from gaps (k,),
+    the mean of those of steps by ± width, m.
     """
     out = np.zeros((2, rows[-1]))
     trial, state = np.empty(history.shape[1]), np.empty(history.shape[1])

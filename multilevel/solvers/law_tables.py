@@ -444,8 +444,8 @@ class PointLaws:
     def tangents(self, history: Array, gaps: Array, width: float) -> tuple[Array, Array]:
         """Stiffness −∂p/∂g (k,), Pa/m, and damping −∂p/∂ġ (k,), Pa s/m, of the regular laws at gaps (k,) at rest.
 
-        At a kink, nearer than `width`, m, the mean of both sides. The loss of springs with a memory is of their path:
-        it counts as stiffness.
+        Means of both sides at a distance `width`, m: of a kink, and of damping that acts in loading alone, half of it,
+        which loses as much in a cycle. The loss of springs with a memory is of their path: it counts as stiffness.
         """
         from arlequin.multilevel.solvers._law_path_kernels import tangents_at
 
@@ -455,8 +455,10 @@ class PointLaws:
         stored, lost = tangents_at(self.rows, kernels, kind, self.coefficients, history, gaps, width)
         viscous = np.array([law.damped and not isinstance(law, SpringBranch) for law in chain(*self.regular)])
         point = np.repeat(np.arange(self.count), np.diff(self.rows))
-        stiffness = np.bincount(point, stored + np.where(viscous, 0.0, lost), self.count)
-        return stiffness, np.bincount(point, np.where(viscous, lost, 0.0), self.count)
+        stiffness, damping = np.zeros((2, self.count))
+        np.add.at(stiffness, point, stored + np.where(viscous, 0.0, lost))
+        np.add.at(damping, point, np.where(viscous, lost, 0.0))
+        return stiffness, damping
 
     def memory_energy(self, history: Array) -> Any:
         """Energy stored in the internal variables of springs, J, of histories (…, l, h)."""
