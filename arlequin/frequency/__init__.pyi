@@ -11,6 +11,7 @@ from arlequin.frequency.outputs import SpringForce as SpringForce
 from arlequin.frequency.outputs import Stress as Stress
 from arlequin.frequency.outputs import SupportForce as SupportForce
 from arlequin.frequency.outputs import Velocity as Velocity
+from arlequin.frequency.random_loads import CorrelatedForce as CorrelatedForce
 from arlequin.frequency.random_loads import CrossSpectrum as CrossSpectrum
 from arlequin.frequency.random_loads import RainOnTheRoof as RainOnTheRoof
 from arlequin.frequency.random_loads import Spectrum as Spectrum

@@ -1,19 +1,23 @@
 """Harmonic loads: forces on surfaces, motions of supports, and accelerations of the frame."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
+import scipy.sparse as sp
 
 from arlequin.frequency.linearised import Linearised
 from arlequin.models import checks
 from arlequin.models.errors import UserError, UserTypeError, short_repr
-from arlequin.models.part import Surface
+from arlequin.models.fem.continuum import Continuum
+from arlequin.models.part import MeshedPart, Surface
 from arlequin.models.signatures import checked_call
-from arlequin.models.types import Array
+from arlequin.models.types import Array, Indices
 from arlequin.results.history import AXES, TURNS
 
 
+@runtime_checkable
 class Excitation(Protocol):
     """Complex amplitudes of a harmonic load, Re(a e^{iωt})."""
 
@@ -23,6 +27,35 @@ class Excitation(Protocol):
 
     def amplitudes(self, linear: Linearised) -> tuple[Array, Array]:
         """Forces (d,), N (N·m on rotations), and the amplitudes (p,) prescribed on the imposed coordinates, m."""
+
+
+def as_excitation(name: str, value: Any) -> Excitation:
+    """A harmonic load, or several in a list that act together."""
+    if isinstance(value, list | tuple) and value:
+        return Together(tuple(as_excitation(f"{name}[{i}]", item) for i, item in enumerate(value)))
+    if isinstance(value, type) or not isinstance(value, Excitation):
+        rule = (
+            'must be of aq.frequency, as Force(part.boundary("right"), (0.0, 1.0)), or a list of such that act together'
+        )
+        raise UserTypeError.parameter(name, value, rule)
+    return value
+
+
+@dataclass(frozen=True, eq=False)
+class Together:
+    """Loads that act together, with their phases."""
+
+    loads: Sequence[Excitation]
+
+    @property
+    def unit(self) -> str:
+        """Their units."""
+        return ", ".join(dict.fromkeys(load.unit for load in self.loads))
+
+    def amplitudes(self, linear: Linearised) -> tuple[Array, Array]:
+        """Sums of their forces (d,) and prescribed amplitudes (p,)."""
+        forces, moved = zip(*(load.amplitudes(linear) for load in self.loads), strict=True)
+        return np.sum(forces, axis=0), np.sum(moved, axis=0)
 
 
 def component_names(surface: Surface) -> tuple[str, ...]:
@@ -39,17 +72,47 @@ def shares(surface: Surface) -> Array:
     return areas / total if total > 0.0 else np.full(areas.size, 1.0 / areas.size)
 
 
-def surface_rows(linear: Linearised, surface: Surface) -> Array:
-    """Mean displacement of each component of a surface as rows (component, d)."""
-    layout, weights = linear.assembly.layout, shares(surface)
-    rows = [weights[None] @ layout.rows(surface.part, surface.dofs[:, i]) for i in range(surface.part.components)]
-    return np.concatenate([np.asarray(row).reshape(1, -1) for row in rows])
+def surface_rows(linear: Linearised, surface: Surface, name: str) -> sp.csr_array:
+    """Mean displacement of each component of a surface as rows (component, d).
+
+    UserError, which begins with the name of the parameter, for a surface of a part outside the system, or where
+    another part has taken over.
+    """
+    if all(surface.part is not part for part in linear.assembly.system.parts):
+        raise UserError(outside(name, surface))
+    layout, weights = linear.assembly.layout, sp.csr_array(shares(surface)[None])
+    rows = [weights @ layout.rows(surface.part, surface.dofs[:, i]) for i in range(surface.part.components)]
+    out = sp.csr_array(sp.vstack(rows, format="csr"))
+    if linear.assembly.ghost[out.indices[out.data != 0.0]].any():
+        raise UserError(
+            f"{name}: '{surface.name}' of '{surface.part.name}' has nodes without weight, where a part that is glued "
+            "to it has taken over: take its boundary"
+        )
+    return out
+
+
+def imposed_coordinates(linear: Linearised, surface: Surface, component: str) -> Indices | None:
+    """Coordinates of a component of a surface, None where it is not imposed at all nodes."""
+    dofs = surface.dofs[:, component_names(surface).index(component)]
+    rows = linear.assembly.layout.rows(surface.part, dofs)
+    at = np.unique(rows.indices[rows.data != 0.0])
+    return at if np.isin(at, linear.imposed).all() else None
+
+
+def is_rotation(component: str) -> bool:
+    """Whether a component is a rotation."""
+    return component in TURNS
 
 
 def check_part(linear: Linearised, surface: Surface, name: str) -> None:
     """UserError where a surface is of a part outside the system."""
     if all(surface.part is not part for part in linear.assembly.system.parts):
-        raise UserError(f"{name}: '{surface.name}' is a boundary of '{surface.part.name}', which is not in the system")
+        raise UserError(outside(name, surface))
+
+
+def outside(name: str, surface: Surface) -> str:
+    """Message on a surface of a part outside the system."""
+    return f"{name}: '{surface.name}' is a boundary of '{surface.part.name}', which is not in the system"
 
 
 def check_surface(name: str, value: Any) -> None:
@@ -90,10 +153,9 @@ class Force:
 
     def amplitudes(self, linear: Linearised) -> tuple[Array, Array]:
         """Forces (d,), and nothing prescribed."""
-        check_part(linear, self.surface, "load")
         values = np.atleast_1d(np.asarray(self.amplitude)).astype(complex)
-        rows = surface_rows(linear, self.surface)[: values.size]
-        return rows.T @ values, np.zeros(linear.assembly.imposed_dofs.size)
+        rows = surface_rows(linear, self.surface, "load")[: values.size]
+        return np.asarray(rows.T @ values), np.zeros(linear.imposed.size)
 
 
 @checked_call
@@ -128,9 +190,13 @@ class BaseAcceleration:
             raise UserError.parameter("amplitude", self.amplitude, f"must have {checks.components(axes)}")
         forces = []
         for part, assembled in zip(assembly.system.parts, assembly.parts, strict=True):
+            model = part.model if isinstance(part, MeshedPart) else None
+            if isinstance(model, Continuum) and model.axisymmetric and values[0] != 0.0:
+                rule = f"must be 0 along x, the radius of the axisymmetric part '{part.name}'"
+                raise UserError.parameter("amplitude", self.amplitude, rule)
             along = (np.arange(part.dof_count)[:, None] % part.components == np.arange(axes)).astype(float)
             forces.append(-(assembled.uniform_inertia(along) @ values))
-        return np.concatenate(forces), np.zeros(assembly.imposed_dofs.size)
+        return np.concatenate(forces), np.zeros(linear.imposed.size)
 
 
 @checked_call
@@ -153,7 +219,6 @@ class SupportMotion:
     amplitude: complex = 1.0
 
     __repr__ = short_repr
-    unit = "m"
 
     def __post_init__(self) -> None:
         check_surface("surface", self.surface)
@@ -161,17 +226,19 @@ class SupportMotion:
         if not np.isfinite(complex(self.amplitude)):
             raise UserError.parameter("amplitude", self.amplitude, "must be a finite number")
 
+    @property
+    def unit(self) -> str:
+        """m, or rad of a rotation."""
+        return "rad" if is_rotation(self.component) else "m"
+
     def amplitudes(self, linear: Linearised) -> tuple[Array, Array]:
         """No forces, and U on the imposed coordinates of the support."""
         check_part(linear, self.surface, "load")
-        assembly = linear.assembly
-        dofs = self.surface.dofs[:, component_names(self.surface).index(self.component)]
-        rows = assembly.layout.rows(self.surface.part, dofs)
-        at = np.unique(rows.indices[rows.data != 0.0])
-        moved = np.isin(assembly.imposed_dofs, at)
-        if not np.isin(at, assembly.imposed_dofs).all():
+        at = imposed_coordinates(linear, self.surface, self.component)
+        if at is None:
             raise UserError(
                 f"load: {self.component!r} of '{self.surface.name}' is not imposed on '{self.surface.part.name}' at "
                 f"all nodes: give the part imposed={{{self.surface.name!r}: {{{self.component!r}: 0.0}}}}"
             )
+        moved = np.isin(linear.imposed, at)
         return np.zeros(linear.dof_count), np.where(moved, complex(self.amplitude), 0.0)

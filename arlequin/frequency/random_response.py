@@ -2,21 +2,20 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-import scipy.linalg
 import xarray
 from numpy.typing import ArrayLike
 from scipy.integrate import quad_vec
 
 from arlequin.frequency.complex_factor import Factors
-from arlequin.frequency.linearised import ContactState, Linearised, linearised
-from arlequin.frequency.modes import modes_up_to, natural_modes, with_static_shapes
-from arlequin.frequency.outputs import OutputRows
+from arlequin.frequency.linearised import ContactState, linearised
+from arlequin.frequency.outputs import Output
+from arlequin.frequency.random_loads import RandomLoad, RandomTerm
 from arlequin.frequency.resolution import check_resolution
-from arlequin.frequency.response import METHODS, checked_frequencies, named_outputs, output_rows
+from arlequin.frequency.response import check_method, checked_frequencies, named_outputs, output_rows
+from arlequin.frequency.transfer import BEYOND, DirectTransfer, ModalTransfer, Transfer, chosen_modes
 from arlequin.models import checks
 from arlequin.models.errors import UserError, UserTypeError
 from arlequin.models.signatures import checked_call
@@ -26,8 +25,8 @@ from arlequin.results.random_process import davenport_factor, density_unit
 from arlequin.run.progress import Progress, reporting
 from arlequin.system.system import System
 
-_BEYOND = 3.0  # modes up to this multiple of the highest frequency
-_EVALUATIONS = 20_000  # of the integrals of the moments, at most
+_INTERVALS = 20_000  # of the integrals of the moments, at most
+_SAMPLES = 15  # of Gauss in each piece, for the sizes of the moments
 
 
 @checked_call
@@ -41,7 +40,7 @@ def random_response(
     structural: float | Mapping[str, float] = 0.0,
     method: Literal["direct", "modal"] = "modal",
     modes: int | None = None,
-    modal_damping: float | None = None,
+    modal_damping: float | Sequence[float] | None = None,
     duration: float | None = None,
     tolerance: float = 1e-8,
     progress: Progress | bool | None = None,
@@ -50,11 +49,12 @@ def random_response(
 
         S_yy(f) = h(f)ᵀ S_FF(f) h̄(f),   h(f) = A⁻ᵀ r,   σ² = ∫ S_yy df,
 
-    A = K + iH + iωD − ω²M with the constraints, r the row of the output: one solution of the adjoint equations for each
-    output, whatever the number of loads. psd: the loads, of `aq.frequency`, one or several that are independent of each
-    other: `Spectrum`, `CrossSpectrum`, `RainOnTheRoof`, `TurbulentFlow`. of, contact, structural, modal_damping: as of
-    `frequency_response`. frequencies: Hz, increasing; S_yy is given at these, and σ is integrated from the first to the
-    last, adaptively between the natural frequencies to the relative `tolerance`, not from these values.
+    A = K + iH + iωD − ω²M with the constraints, r the row of the output: one solution of the transposed equations for
+    each output, whatever the number of loads. psd: the loads, of `aq.frequency`, one or several that are independent of
+    each other: `Spectrum`, `CrossSpectrum`, `RainOnTheRoof`, `CorrelatedForce`, `TurbulentFlow`. of, contact,
+    structural, modal_damping: as of `frequency_response`. frequencies: Hz, increasing; S_yy is given at these, and σ is
+    integrated from the first to the last, adaptively between the natural frequencies to the relative `tolerance`, not
+    from these values.
 
     method: "modal" takes the modes up to three times the highest frequency, or `modes` of them, and the static shapes
     of the outputs; "direct" factors the equations at each frequency, those of the integration included.
@@ -80,148 +80,98 @@ def random_response(
     hertz = checked_frequencies("frequencies", frequencies)
     if hertz.size < 2:
         raise UserError.parameter("frequencies", frequencies, "must be at least two, from the lowest to the highest")
-    checks.one_of("method", method, METHODS)
+    check_method(method, modes, modal_damping)
     checks.positive("tolerance", tolerance)
     if duration is not None:
         checks.positive("duration", duration)
-    if method == "direct" and (modes is not None or modal_damping is not None):
-        raise UserError("modes and modal_damping: need method='modal'")
     sources, outputs = _sources(psd), named_outputs(of)
     linear = linearised(system, contact, structural)
     check_resolution(linear, hertz)
     factors, rows = Factors(linear), output_rows(linear, outputs)
-    densities = [source.admittance(linear) for source in sources]
-    omega, shapes = (
-        natural_modes(factors, checks.positive_integer("modes", modes))
-        if modes is not None
-        else modes_up_to(factors, 2.0 * np.pi * _BEYOND * float(hertz[-1]))
+    factors.check_stable()
+    terms = [term for source in sources for term in source.terms(linear)]
+    loads, highest = [term.loads for term in terms], float(hertz[-1])
+    omega, shapes = chosen_modes(factors, highest if method == "modal" else highest / BEYOND, modes)
+    transfer: Transfer = (
+        ModalTransfer.of(factors, rows, loads, (omega, shapes), modal_damping)
+        if method == "modal"
+        else DirectTransfer(factors, rows, loads)
     )
-    adjoint: Any = (
-        _ModalAdjoint.of(factors, rows, shapes, modal_damping) if method == "modal" else _DirectAdjoint(factors, rows)
-    )
-
-    def spectra(frequency: float) -> Array:
-        z, p = adjoint.solve(frequency)
-        return np.sum([density(z, p, frequency) for density in densities], axis=0)
-
-    values = np.empty((hertz.size, len(rows)))
+    spectra = _spectra(transfer, terms)
+    values = np.empty((hertz.size, len(outputs)))
     with reporting(progress, "random response") as report:
         for k, frequency in enumerate(hertz.tolist()):
             values[k] = spectra(frequency)
             if report is not None:
                 report(k + 1, hertz.size)
-        moments = spectral_moments(spectra, (float(hertz[0]), float(hertz[-1])), omega / (2 * np.pi), tolerance)
+        special = np.concatenate([omega / (2.0 * np.pi), *(term.kinks for term in terms)])
+        moments = spectral_moments(spectra, (float(hertz[0]), highest), special, tolerance)
     return _dataset(hertz, outputs, values, moments, duration, {"method": method, "contact": contact})
 
 
+def _spectra(transfer: Transfer, terms: Sequence[RandomTerm]) -> Callable[[float], Array]:
+    """The densities (o,) of the outputs at a frequency, Hz."""
+
+    def spectra(frequency: float) -> Array:
+        each = zip(terms, transfer.at(frequency), strict=True)
+        return np.sum([term.response(functions, frequency) for term, functions in each], axis=0)
+
+    return spectra
+
+
 def spectral_moments(
-    spectra: Callable[[float], Array], ends: tuple[float, float], resonances: Array, tolerance: float
+    spectra: Callable[[float], Array], ends: tuple[float, float], special: Array, tolerance: float
 ) -> Array:
-    """m_k = ∫ f^k S(f) df (3, o) of k = 0, 2, 4, by Gauss–Kronrod pieces between resonances, Hz."""
-    inside = np.unique(resonances[(resonances > ends[0]) & (resonances < ends[1])])
+    """m_k = ∫ f^k S(f) df (3, o) of k = 0, 2, 4, each to the relative tolerance, by adaptive Gauss–Kronrod rules.
 
-    def integrand(frequency: float) -> Array:
-        return np.multiply.outer(frequency ** np.array([0.0, 2.0, 4.0]), spectra(frequency)).ravel()
+    special (k,): frequencies, Hz, of peaks and kinks, which are ends of pieces [a, b]: f = a + (b − a) x² (3 − 2x),
+    0 ≤ x ≤ 1, flattens peaks there.
+    """
+    inside = np.unique(special[(special > ends[0]) & (special < ends[1])])
+    edges = np.concatenate([[ends[0]], inside, [ends[1]]])
+    count = edges.size - 1
 
-    edges = [ends[0], *inside.tolist(), ends[1]]
-    total, scale = 0.0, np.zeros(1)
-    for a, b in zip(edges[:-1], edges[1:], strict=True):
-        piece = _integral(integrand, a, b, tolerance, scale)
-        total, scale = total + piece, np.maximum(scale, np.abs(piece))
-    return np.asarray(total).reshape(3, -1)
+    def integrand(x: float) -> Array:
+        """f^k S(f) df/dx, (3 o,), at the place x, of piece ⌊x⌋."""
+        piece = min(int(x), count - 1)
+        share, size = x - piece, edges[piece + 1] - edges[piece]
+        frequency = edges[piece] + size * share * share * (3.0 - 2.0 * share)
+        powers = frequency ** np.array([0.0, 2.0, 4.0])
+        return np.multiply.outer(powers, spectra(float(frequency))).ravel() * (6.0 * share * (1.0 - share) * size)
 
-
-def _integral(integrand: Callable[[float], Array], a: float, b: float, tolerance: float, scale: Array) -> Array:
-    """One piece, over x ∈ (0, 1) with f = a + (b − a) x² (3 − 2x), which flattens the peaks at both ends."""
-
-    def mapped(x: float) -> Array:
-        return integrand(a + (b - a) * x * x * (3.0 - 2.0 * x)) * (6.0 * x * (1.0 - x) * (b - a))
-
-    size = integrand(0.5 * (a + b)) * (b - a)
-    unit = np.where(size > 0.0, size, 1.0)  # each moment counts by its own size
-    if scale.size == unit.size:
-        unit = np.maximum(unit, scale)
-    out, _ = quad_vec(lambda x: mapped(x) / unit, 0.0, 1.0, epsrel=tolerance, norm="max", limit=_EVALUATIONS)
-    return np.asarray(out * unit)
-
-
-@dataclass(frozen=True, eq=False)
-class _DirectAdjoint:
-    """Responses of the outputs to unit loads by a factor at each frequency."""
-
-    factors: Factors
-    rows: Sequence[OutputRows]
-
-    def solve(self, frequency: float) -> tuple[Array, Array]:
-        """z (d, o), the responses to unit forces, and p (p, o), those to unit amplitudes of imposed coordinates."""
-        linear = self.factors.linear
-        motion = np.stack([row.displacement(frequency) for row in self.rows], axis=1)
-        multipliers = np.stack([row.multiplier for row in self.rows], axis=1)
-        z, mu = self.factors.at(frequency).adjoint(motion, multipliers)
-        dynamic = linear.dynamic_stiffness(frequency)
-        at = linear.assembly.imposed_dofs
-        moved = motion[at] - (dynamic.T @ z + linear.constraints.T @ mu)[at]
-        return z + np.stack([row.load for row in self.rows], axis=1), moved
+    nodes, weights = np.polynomial.legendre.leggauss(_SAMPLES)
+    samples = [integrand(piece + 0.5 * (1.0 + node)) for piece in range(count) for node in nodes.tolist()]
+    estimate = np.tile(0.5 * weights, count) @ np.array(samples)
+    scale = np.where(estimate > 0.0, estimate, 1.0)
+    total, _, info = quad_vec(
+        lambda x: integrand(x) / scale, 0.0, float(count), epsabs=0.0, epsrel=tolerance, norm="max",
+        limit=_INTERVALS, points=np.arange(1.0, count), full_output=True,
+    )  # fmt: skip
+    if not info.success:
+        raise UserError(
+            f"tolerance = {tolerance:g}: the variance does not converge to it: a resonance with hardly any damping"
+        )
+    return np.asarray(total * scale).reshape(3, -1)
 
 
-@dataclass(frozen=True, eq=False)
-class _ModalAdjoint:
-    """The same in a basis B (d, r) of modes and of the static shapes of the outputs."""
-
-    linear: Linearised
-    rows: Sequence[OutputRows]
-    basis: Array
-    omega: Array
-    damping: Array
-    structural: Array
-
-    @classmethod
-    def of(
-        cls, factors: Factors, rows: Sequence[OutputRows], shapes: Array, modal_damping: float | None
-    ) -> "_ModalAdjoint":
-        """The basis for these outputs."""
-        linear = factors.linear
-        if any(row.multiplier.any() for row in rows):
-            raise UserError("of: forces of constraints (contact without a layer, joined supports) need method='direct'")
-        motions = [row.motion[k] for row in rows for k in range(3) if row.motion[k].any()]
-        forces = np.stack([part for row in motions for part in (row.real, row.imag) if part.any()], axis=1)
-        forces = forces.astype(float)
-        forces[linear.assembly.imposed_dofs] = 0.0
-        basis, omega = with_static_shapes(factors, shapes, forces)
-        damping = basis.T @ (linear.damping @ basis)
-        if modal_damping is not None:
-            damping = damping + np.diag(2.0 * checks.non_negative("modal_damping", modal_damping) * omega)
-        return cls(linear, rows, basis, omega, damping, basis.T @ (linear.structural @ basis))
-
-    def solve(self, frequency: float) -> tuple[Array, Array]:
-        """As of `_DirectAdjoint`."""
-        omega, linear = 2.0 * np.pi * frequency, self.linear
-        motion = np.stack([row.displacement(frequency) for row in self.rows], axis=1)
-        matrix = np.diag(self.omega**2 - omega**2) + 1j * (self.structural + omega * self.damping)
-        try:
-            z = self.basis @ scipy.linalg.solve(matrix.T, self.basis.T @ motion)
-        except np.linalg.LinAlgError:
-            raise UserError(f"at {frequency:g} Hz the system has a resonance without damping") from None
-        at = linear.assembly.imposed_dofs
-        moved = motion[at] - (linear.dynamic_stiffness(frequency)[:, at].T @ z if at.size else 0.0)
-        return z + np.stack([row.load for row in self.rows], axis=1), moved
-
-
-def _sources(psd: Any) -> list[Any]:
+def _sources(psd: Any) -> list[RandomLoad]:
     """The random loads, checked."""
     each = list(psd) if isinstance(psd, list | tuple) else [psd]
     if not each:
         raise UserError.parameter("psd", psd, "must hold at least one random load")
     for item in each:
-        if isinstance(item, type) or not hasattr(item, "admittance"):
-            rule = "must be of aq.frequency: Spectrum, CrossSpectrum, RainOnTheRoof, TurbulentFlow, or a list of them"
+        if isinstance(item, type) or not isinstance(item, RandomLoad):
+            rule = (
+                "must be of aq.frequency: Spectrum, CrossSpectrum, RainOnTheRoof, CorrelatedForce, TurbulentFlow, "
+                "or a list of them"
+            )
             raise UserTypeError.parameter("psd", item, rule)
     return each
 
 
 def _dataset(
     hertz: Array,
-    outputs: Mapping[str, Any],
+    outputs: Mapping[str, Output],
     values: Array,
     moments: Array,
     duration: float | None,

@@ -1,18 +1,23 @@
 """Highest frequencies that meshes and reduced parts resolve."""
 
+import math
 from typing import NamedTuple
 
 import numpy as np
+from skfem import Mesh
 
 from arlequin.frequency.linearised import Linearised
 from arlequin.models.beams.beam import Beam
 from arlequin.models.errors import ModelWarning, UserError, warn_user
-from arlequin.models.part import MeshedPart
+from arlequin.models.fem.continuum import Continuum
+from arlequin.models.part import Assembled, MeshedPart
+from arlequin.models.reduction.modal import Modal, ModalAssembled
 from arlequin.models.types import Array
 
-_CELLS = 6.0  # cells of order 1 on a wave: its speed is right to about 5 %
+_CELLS = 6.0  # cells of order 1 on a wave: its frequency is right to about 5 %
 _BEAM_CELLS = 4.0  # the same for beams in bending, right to 1 %
 _LEAST = 2.0  # on a shorter wave no mesh has a wave at all
+_MARGIN = 1.5  # of the highest mode of a reduced part above the frequencies that it is accurate for
 
 
 class Resolution(NamedTuple):
@@ -27,18 +32,20 @@ class Resolution(NamedTuple):
 def resolutions(linear: Linearised) -> list[Resolution]:
     """Of all parts with a mesh or modes.
 
-    Solids: shear waves of length √(μ/ρ)/f on the largest cell of size h and order p, n = 6/p cells to a wave; beams:
-    bending waves of length 2π (EI/ρA)^¼/√(2πf), n = 4 cells. Reduced parts: their highest mode.
+    Solids and bars: shear waves (bars: waves along it) of length c/f on the longest edge of size h and order p, 6/p
+    cells to a wave; beams: bending waves of length 2π (EI/ρA)^¼/√(2πf), 4 cells, or waves along it, 6 cells. Reduced
+    parts: their highest mode without static shapes, 1.5 f. Waves of bending of thin solids are shorter than shear
+    waves: their limit is lower.
     """
     assembly, out = linear.assembly, []
     for part, assembled in zip(assembly.system.parts, assembly.parts, strict=True):
-        if assembled.mass.shape[0] != part.dof_count:
-            highest = float(assembled.highest_frequency()) / (2 * np.pi)
-            out.append(Resolution(highest, highest, part.name, "is the highest frequency of its reduced coordinates"))
-        elif isinstance(part, Beam):
-            out.append(_of_beam(part))
-        elif isinstance(part, MeshedPart) and hasattr(part, "lame"):
-            out.append(_of_solid(part))
+        model = part.model if isinstance(part, MeshedPart) else None
+        if isinstance(part, Modal):
+            out.extend(_of_modes(part, assembled))
+        elif isinstance(model, Beam):
+            out.append(_of_beam(model))
+        elif isinstance(model, Continuum):
+            out.append(_of_continuum(model))
     return out
 
 
@@ -47,37 +54,49 @@ def check_resolution(linear: Linearised, frequencies: Array) -> None:
     top = float(frequencies.max())
     for each in resolutions(linear):
         if top > each.highest:
-            raise UserError.parameter(
-                "frequencies",
-                f"{top:g} Hz",
-                f"must be at most {each.highest:.3g} Hz, which {each.reason} in '{each.part}'",
-            )
+            rule = f"must be at most {each.highest:.4g} Hz, which {each.reason} in '{each.part}'"
+            raise UserError(f"frequencies up to {top:.6g} Hz: {rule}")
         if top > each.accurate:
             warn_user(
                 f"frequencies up to {top:.3g} Hz: part '{each.part}' is accurate up to {each.accurate:.3g} Hz, above "
-                "which a wave has too few cells",
+                "which a wave has too few cells or modes",
                 ModelWarning,
             )
 
 
-def _of_solid(part: MeshedPart) -> Resolution:
+def longest_edge(mesh: Mesh) -> float:
+    """Longest edge of the cells of a mesh, m."""
+    corners = mesh.p[:, : mesh.nvertices]
+    ends = {1: mesh.t[:2], 2: mesh.facets}[mesh.dim()] if mesh.dim() < 3 else mesh.edges
+    return float(np.linalg.norm(corners[:, ends[1]] - corners[:, ends[0]], axis=0).max())
+
+
+def _of_continuum(part: Continuum) -> Resolution:
     """Of a solid or a bar."""
-    model = part.model
-    lam, mu = model.lame
-    speed = np.sqrt((mu or lam) / model.material.density)
-    corners = model.mesh.p[:, model.mesh.t[: model.mesh.dim() + 1]]
-    size = float(np.linalg.norm(corners[:, :, None] - corners[:, None], axis=0).max(axis=(0, 1)).max())
-    size /= np.sqrt(model.mesh.dim()) if model.mesh.t.shape[0] >= 2 ** model.mesh.dim() else 1.0
-    highest = float(speed / (_LEAST * size) * model.finite_element.order)
-    return Resolution(highest * _LEAST / _CELLS, highest, part.name, "has two cells of the least order to a wave")
+    lam, mu = part.lame
+    modulus = lam + 2.0 * mu if part.mesh.dim() == 1 else mu
+    spacing = longest_edge(part.mesh) / part.finite_element.order
+    highest = math.sqrt(modulus / part.material.density) / (_LEAST * spacing)
+    return Resolution(highest * _LEAST / _CELLS, highest, part.name, "has two nodes to a wave")
 
 
 def _of_beam(part: Beam) -> Resolution:
-    """Of a beam in bending."""
+    """Of a beam in bending, or along it where these waves are shorter."""
     size = float(np.abs(np.diff(part.mesh.p[0][part.mesh.t], axis=0)).max())
-    rigidity = float(np.min(part.rigidities[[2] if part.dimension == 2 else [4, 5]]))
-    line_mass = float(part.inertias[part.dimension - 1])
-    bending = np.sqrt(rigidity / line_mass) * 2 * np.pi / size**2  # f of a wave as long as a cell
-    return Resolution(
-        float(bending / _BEAM_CELLS**2), float(bending / _LEAST**2), part.name, "has two cells to a bending wave"
-    )
+    rigidity, line_mass = part.rigidities, part.inertias
+    bending = float(np.min(rigidity[[2] if part.dimension == 2 else [4, 5]]))
+    of_one_cell = math.sqrt(bending / float(line_mass[part.dimension - 1])) * 2.0 * math.pi / size**2
+    along = math.sqrt(float(rigidity[0] / line_mass[0])) / size
+    accurate = min(of_one_cell / _BEAM_CELLS**2, along / _CELLS)
+    return Resolution(accurate, min(of_one_cell / _LEAST**2, along / _LEAST), part.name, "has two cells to a wave")
+
+
+def _of_modes(part: Modal, assembled: Assembled) -> list[Resolution]:
+    """Of a part reduced to its modes."""
+    if not isinstance(assembled, ModalAssembled):
+        return []
+    kept = np.sort(np.sqrt(np.maximum(assembled.squares, 0.0)))[: part.modes] / (2.0 * math.pi)
+    if not kept.size or not kept[-1] > 0.0:
+        return []
+    highest = float(kept[-1])
+    return [Resolution(highest / _MARGIN, highest, part.name, "is the highest of its modes")]

@@ -1,7 +1,6 @@
 """`frequency_response`: the harmonic response of a system to harmonic loads."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -9,11 +8,11 @@ import xarray
 from numpy.typing import ArrayLike
 
 from arlequin.frequency.complex_factor import Factors
-from arlequin.frequency.excitation import Excitation
+from arlequin.frequency.excitation import Excitation, as_excitation
 from arlequin.frequency.linearised import ContactState, Linearised, linearised
-from arlequin.frequency.modes import modes_up_to, natural_modes, with_static_shapes
 from arlequin.frequency.outputs import Output, OutputRows
 from arlequin.frequency.resolution import check_resolution
+from arlequin.frequency.transfer import METHODS, LoadColumns, ModalTransfer, transfer_of
 from arlequin.models import checks
 from arlequin.models.errors import UserError, UserTypeError
 from arlequin.models.signatures import checked_call
@@ -22,8 +21,7 @@ from arlequin.results.conventions import described, of_run
 from arlequin.run.progress import Progress, reporting
 from arlequin.system.system import System
 
-METHODS = ("direct", "modal")
-_BEYOND = 3.0  # modes up to this multiple of the highest frequency
+_RESERVED = ("frequency", "load")  # coordinates of the result
 
 
 @checked_call
@@ -44,16 +42,16 @@ def frequency_response(
 
         (K + iH + iωD − ω²M) u + Cᵀλ = F,   C u = 0,   ω = 2πf,   y(t) = Re(y e^{iωt})
 
-    load: `aq.frequency.Force`, `BaseAcceleration` or `SupportMotion`, or several by name, {"tip": Force(…)}: each is a
-    load case. Under forces of 1 N the response is the receptance (of `Displacement`), mobility (`Velocity`) or
-    accelerance (`Acceleration`); under a motion of 1 m of a support it is the transmissibility. of: outputs of
-    `aq.frequency`, one or several by name. frequencies: Hz, ≥ 0.
+    load: `aq.frequency.Force`, `BaseAcceleration` or `SupportMotion`, a list of such that act together, or several load
+    cases by name, {"tip": Force(…)}. Under forces of 1 N the response is the receptance (of `Displacement`), mobility
+    (`Velocity`) or accelerance (`Acceleration`); under a motion of 1 m of a support it is the transmissibility. of:
+    outputs of `aq.frequency`, one or several by name. frequencies: Hz, ≥ 0 and increasing.
 
     D holds the dashpots, Rayleigh and fluid damping and the absorbers of junctions; H = Σ ηK the `structural` damping,
     the loss factor η of all parts and springs, or by name. contact: "stuck", points that touch at the start stay
-    closed, and stick where they have friction; "sliding", they stay closed and slip; "open", none acts. Layers act with
-    their tangent at the start, which with `System(…, from_result=)` is the last state of a result. Steady loads of the
-    parts do not enter: they shape the start.
+    closed, and stick where they have friction; "sliding", they stay closed and slip; "open", none acts. Layers and laws
+    of springs act with their tangent at the start, which with `System(…, from_result=)` is the last state of a result.
+    Steady loads of the parts do not enter: they shape the start.
 
     method: "direct" factors the equations at each frequency; "modal" takes the modes up to three times the highest
     frequency, or `modes` of them, and the static shapes of the loads (residual flexibility). modal_damping: ratio of
@@ -75,28 +73,24 @@ def frequency_response(
     Source: Ewins, Modal Testing, 2000; Géradin & Rixen, Mechanical Vibrations, 2015, ch. 2–3.
     """
     hertz = checked_frequencies("frequencies", frequencies)
-    checks.one_of("method", method, METHODS)
+    check_method(method, modes, modal_damping)
     loads, outputs = _named_loads(load), named_outputs(of)
-    if method == "direct" and (modes is not None or modal_damping is not None):
-        raise UserError("modes and modal_damping: need method='modal'")
     linear = linearised(system, contact, structural)
     check_resolution(linear, hertz)
-    factors = Factors(linear)
-    forces, prescribed = load_columns(linear, loads)
-    rows = output_rows(linear, outputs)
-    solver: Any
-    if method == "modal":
-        solver = _Modal.of(factors, rows, (forces, prescribed), hertz, modes, modal_damping)
-    else:
-        natural_modes(factors, 1)  # refuses unstable systems
-        solver = _Direct(factors, rows, forces, prescribed)
+    factors, columns = Factors(linear), _load_columns(linear, loads)
+    transfer = transfer_of(
+        factors, output_rows(linear, outputs), [columns], method, float(hertz[-1]), modes, modal_damping
+    )
     values = np.empty((len(outputs), len(loads), hertz.size), dtype=complex)
     with reporting(progress, "frequency response") as report:
         for k, frequency in enumerate(hertz.tolist()):
-            values[:, :, k] = solver.responses(frequency)
+            values[:, :, k] = transfer.at(frequency)[0]
             if report is not None:
                 report(k + 1, hertz.size)
-    return _dataset(hertz, load, of, loads, outputs, values, solver.attributes | {"contact": contact})
+    attributes: dict[str, Any] = {"method": method, "contact": contact}
+    if isinstance(transfer, ModalTransfer):
+        attributes |= {"modes": transfer.count, "static_shapes": transfer.mass.size - transfer.count}
+    return _dataset(hertz, isinstance(load, Mapping), loads, outputs, values, attributes)
 
 
 def checked_frequencies(name: str, values: ArrayLike) -> Array:
@@ -107,155 +101,63 @@ def checked_frequencies(name: str, values: ArrayLike) -> Array:
     return hertz
 
 
-def named_outputs(of: Any) -> dict[str, Any]:
+def check_method(method: str, modes: int | None, modal_damping: Any) -> None:
+    """UserError for an unknown method, or for parameters of modes with another one."""
+    checks.one_of("method", method, METHODS)
+    if method == "direct" and (modes is not None or modal_damping is not None):
+        raise UserError("modes and modal_damping: need method='modal'")
+
+
+def named_outputs(of: Any) -> dict[str, Output]:
     """Outputs by name, one without a name as "response"."""
-    return _named("of", of, "response", "rows", 'of aq.frequency, as Displacement(part.boundary("right"), "y")')
+    what = 'must be of aq.frequency, as Displacement(part.boundary("right"), "y"), or several by name'
+    outputs: dict[str, Output] = {}
+    for name, item in _named("of", of, "response").items():
+        if isinstance(item, type) or not isinstance(item, Output):
+            raise UserTypeError.parameter(f"of[{name!r}]" if isinstance(of, Mapping) else "of", item, what)
+        if name in _RESERVED:
+            raise UserError(f"of: no output may be named {name!r}")
+        outputs[name] = item
+    return outputs
 
 
-def _named_loads(load: Any) -> dict[str, Any]:
-    return _named("load", load, "load", "amplitudes", 'of aq.frequency, as Force(part.boundary("right"), (0.0, 1.0))')
+def _named_loads(load: Any) -> dict[str, Excitation]:
+    several = isinstance(load, Mapping)
+    each = _named("load", load, "load")
+    return {name: as_excitation(f"load[{name!r}]" if several else "load", item) for name, item in each.items()}
 
 
-def _named(name: str, value: Any, single: str, method: str, what: str) -> dict[str, Any]:
-    """Loads or outputs by name; one of them under the name `single`."""
-    each = dict(value) if isinstance(value, Mapping) else {single: value}
-    if not each:
-        raise UserError.parameter(name, value, f"must name at least one {what}")
-    for key, item in each.items():
-        if isinstance(item, type) or not hasattr(item, method):
-            label = f"{name}[{key!r}]" if isinstance(value, Mapping) else name
-            raise UserTypeError.parameter(label, item, f"must be {what}")
+def _named(name: str, value: Any, single: str) -> dict[str, Any]:
+    """Items by name, one without a name as `single`."""
+    if not isinstance(value, Mapping):
+        return {single: value}
+    if not value:
+        raise UserError.parameter(name, value, "must not be empty")
+    for key in value:
         checks.valid_name(key, f"name in {name}")
-    return each
+    return dict(value)
 
 
-def load_columns(linear: Linearised, loads: Mapping[str, Excitation]) -> tuple[Array, Array]:
-    """Forces (d, k) and prescribed amplitudes (p, k) of the loads."""
-    each = [load.amplitudes(linear) for load in loads.values()]
-    return np.stack([forces for forces, _ in each], axis=1), np.stack([moved for _, moved in each], axis=1)
+def _load_columns(linear: Linearised, loads: Mapping[str, Excitation]) -> LoadColumns:
+    """Forces (d, k) and prescribed amplitudes (p, k) of the load cases."""
+    forces, moved = zip(*(load.amplitudes(linear) for load in loads.values()), strict=True)
+    return LoadColumns.of(np.stack(forces, axis=1), np.stack(moved, axis=1))
 
 
-def output_rows(linear: Linearised, outputs: Mapping[str, Output]) -> list[OutputRows]:
-    """The rows of the outputs."""
-    return [output.rows(linear) for output in outputs.values()]
-
-
-def _evaluated(rows: Sequence[OutputRows], frequency: float, u: Array, multipliers: Array, forces: Array) -> Array:
-    """Values (outputs, k) of displacements (d, k), multipliers (m, k) and forces (d, k)."""
-    return np.stack(
-        [row.displacement(frequency) @ u + row.multiplier @ multipliers + row.load @ forces for row in rows]
-    )
-
-
-@dataclass(frozen=True, eq=False)
-class _Direct:
-    """Responses by a factor at each frequency."""
-
-    factors: Factors
-    rows: Sequence[OutputRows]
-    forces: Array
-    prescribed: Array
-
-    @property
-    def attributes(self) -> dict[str, Any]:
-        """Attributes of the Dataset."""
-        return {"method": "direct"}
-
-    def responses(self, frequency: float) -> Array:
-        """Values (outputs, loads) at a frequency, Hz."""
-        u, multipliers = self.factors.at(frequency).solve(self.forces, self.prescribed)
-        return _evaluated(self.rows, frequency, u, multipliers, self.forces)
-
-
-@dataclass(frozen=True, eq=False)
-class _Modal:
-    """Responses in a basis B (d, r) of modes and static shapes: with u = L p + B q, L the static lift of the supports,
-
-    (Ω² + i BᵀHB + iω (BᵀDB + 2ζΩ) − ω²) q = Bᵀ (F − A L p).
-    """
-
-    linear: Linearised
-    rows: Sequence[OutputRows]
-    forces: Array
-    basis: Array
-    omega: Array
-    damping: Array
-    structural: Array
-    lift: Array
-    count: int
-
-    @classmethod
-    def of(
-        cls,
-        factors: Factors,
-        rows: Sequence[OutputRows],
-        load: tuple[Array, Array],
-        hertz: Array,
-        modes: int | None,
-        modal_damping: Any,
-    ) -> "_Modal":
-        """The basis for loads (d, k) and prescribed amplitudes (p, k), up to the highest frequency."""
-        linear, highest = factors.linear, 2.0 * np.pi * float(hertz[-1])
-        if modes is None:
-            omega, shapes = modes_up_to(factors, _BEYOND * highest)
-        else:
-            omega, shapes = natural_modes(factors, checks.positive_integer("modes", modes))
-        forces, prescribed = load
-        lift, static = np.zeros((linear.dof_count, forces.shape[1]), dtype=complex), forces
-        if prescribed.any():
-            lift = factors.shifted(0.0).solve(np.zeros_like(forces), prescribed)[0]
-            static = np.concatenate([forces, linear.mass @ lift], axis=1)
-        basis, omega = with_static_shapes(factors, shapes, static)
-        damping = basis.T @ (linear.damping @ basis)
-        if modal_damping is not None:
-            ratios = _ratios(modal_damping, shapes.shape[1], omega.size)
-            damping = damping + np.diag(2.0 * ratios * omega)
-        structural = basis.T @ (linear.structural @ basis)
-        return cls(linear, rows, forces, basis, omega, damping, structural, lift, shapes.shape[1])
-
-    @property
-    def attributes(self) -> dict[str, Any]:
-        """Attributes of the Dataset."""
-        return {"method": "modal", "modes": self.count, "static_shapes": self.omega.size - self.count}
-
-    def responses(self, frequency: float) -> Array:
-        """Values (outputs, loads) at a frequency, Hz."""
-        omega, dynamic = 2.0 * np.pi * frequency, self.linear.dynamic_stiffness(frequency)
-        right = self.basis.T @ (self.forces - dynamic @ self.lift)
-        matrix = np.diag(self.omega**2 - omega**2) + 1j * (self.structural + omega * self.damping)
-        try:
-            u = self.lift + self.basis @ np.linalg.solve(matrix, right)
-        except np.linalg.LinAlgError:
-            raise UserError(f"at {frequency:g} Hz the system has a resonance without damping") from None
-        return _evaluated(self.rows, frequency, u, self._multipliers(self.forces - dynamic @ u), self.forces)
-
-    def _multipliers(self, residual: Array) -> Array:
-        """λ (m, k) of Cᵀλ = residual on the free coordinates, in the sense of least squares."""
-        rows = self.linear.constraints[:, self.linear.free]
-        if not rows.shape[0] or not any(row.multiplier.any() for row in self.rows):
-            return np.zeros((rows.shape[0], residual.shape[1]))
-        return np.linalg.lstsq(rows.T.toarray(), residual[self.linear.free], rcond=None)[0]
-
-
-def _ratios(value: float | Sequence[float], modes: int, size: int) -> Array:
-    """ζ (r,) of the basis: of the modes those given, of static shapes that of the last mode."""
-    ratios = np.atleast_1d(checks.finite_array("modal_damping", value))
-    if ratios.ndim != 1 or (ratios < 0.0).any() or ratios.size not in {1, modes}:
-        raise UserError.parameter("modal_damping", value, f"must be one number ≥ 0, or {modes}, one for each mode")
-    return np.concatenate([np.broadcast_to(ratios, (modes,)), np.full(size - modes, ratios[-1])])
+def output_rows(linear: Linearised, outputs: Mapping[str, Output]) -> OutputRows:
+    """The rows of the outputs, one below the other."""
+    return OutputRows.stacked([output.rows(linear) for output in outputs.values()])
 
 
 def _dataset(
     hertz: Array,
-    load: Any,
-    of: Any,
-    loads: dict[str, Any],
-    outputs: dict[str, Any],
+    several: bool,
+    loads: Mapping[str, Excitation],
+    outputs: Mapping[str, Output],
     values: Array,
     more: dict[str, Any],
 ) -> xarray.Dataset:
     """The responses over frequency, and over load where several are named."""
-    several = isinstance(load, Mapping)
     dims = ("load", "frequency") if several else ("frequency",)
     fields = {}
     for (name, output), value in zip(outputs.items(), values, strict=True):

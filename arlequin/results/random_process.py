@@ -34,8 +34,8 @@ def psd(variable: xarray.DataArray, segments: int = 8, *, confidence: float | No
     >>> t = np.arange(4000) / 1000.0  # s
     >>> wave = xarray.DataArray(2.0 * np.sin(2 * np.pi * 50.0 * t), {"time": t}, ("time",), attrs={"units": "m"})
     >>> density = psd(wave)
-    >>> density.attrs["units"], float(density.idxmax()), bool(abs(density.integrate("frequency") / 2.0 - 1.0) < 1e-3)
-    ('m^2/Hz', 49.549549549549546, True)
+    >>> density.attrs["units"], round(float(density.idxmax()), 3), round(float(density.integrate("frequency")), 3)
+    ('m^2/Hz', 49.55, 2.0)
 
     Source: Welch, IEEE Transactions on Audio and Electroacoustics 15, 1967; Bendat & Piersol, Random Data, 2010.
     """
@@ -98,6 +98,8 @@ def rms(variable: xarray.DataArray, *, about_mean: bool = True) -> xarray.DataAr
 @checked_call
 def peak_factor(variable: xarray.DataArray) -> xarray.DataArray:
     """Largest distance of a recorded variable from its mean over its rms, along its `time` (or `frame`) dimension.
+
+    Both signs count; the `peak_factor_<output>` of `aq.random_response` is that of one sign.
 
     >>> import numpy as np, xarray
     >>> t = np.arange(1000) / 1000.0  # s

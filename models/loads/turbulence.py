@@ -257,8 +257,8 @@ def local_axes(size: int, origin: Vector, direction: Vector, up: Vector) -> Arra
 class TurbulentForce:
     """The forces (d,) of a turbulence on the coordinates of a part, with what its spectrum needs.
 
-    operators: for each direction across the axis (d, s), the forces of unit values at the stations `numbers` (s,); force:
-    their harmonics in time. Values at stations k, k′ of one direction have the one-sided cross-spectral density
+    operators: for each direction across the axis (d, s), the forces of unit values at the stations `numbers` (s,);
+    force: their harmonics in time. Values at stations k, k′ of one direction have the one-sided cross-spectral density
     S(f) exp(−|k − k′| h/λ), those of the two directions none.
     """
 
