@@ -14,6 +14,7 @@ from arlequin.plots.contact import contact
 from arlequin.plots.contact_map import contact_map
 from arlequin.plots.convergence import convergence, fitted_order
 from arlequin.plots.energies import energies
+from arlequin.plots.frequency import bode, nyquist, response_spectrum
 from arlequin.plots.histogram import force_histogram
 from arlequin.plots.levels import levels
 from arlequin.plots.orbit import orbit
@@ -34,6 +35,7 @@ from arlequin.plots.wear import friction_heat, worn
 __all__ = [
     "animation",
     "backbone",
+    "bode",
     "confidence_ellipse",
     "contact",
     "contact_map",
@@ -48,10 +50,12 @@ __all__ = [
     "friction_heat",
     "level_convergence",
     "levels",
+    "nyquist",
     "orbit",
     "overview",
     "periodic_orbits",
     "profile",
+    "response_spectrum",
     "shape",
     "spectrum",
     "sweep_effects",
