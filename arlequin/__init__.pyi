@@ -2,6 +2,7 @@
 
 from arlequin import fatigue as fatigue
 from arlequin import flow as flow
+from arlequin import frequency as frequency
 from arlequin import levels as levels
 from arlequin import plots as plots
 from arlequin import results as results
@@ -11,6 +12,8 @@ from arlequin import weights as weights
 from arlequin import zones as zones
 from arlequin.frequency.critical_velocity import critical_velocity as critical_velocity
 from arlequin.frequency.quadratic_modes import complex_modes as complex_modes
+from arlequin.frequency.random_response import random_response as random_response
+from arlequin.frequency.response import frequency_response as frequency_response
 from arlequin.junctions.absorber import Absorber as Absorber
 from arlequin.junctions.base import JunctionWarning as JunctionWarning
 from arlequin.junctions.beam_solid import BeamJunction as BeamJunction
@@ -84,6 +87,9 @@ from arlequin.multilevel.obstacles.primitives import RigidSphere as RigidSphere
 from arlequin.multilevel.pairing.guides import Guides as Guides
 from arlequin.multilevel.solvers.options import ContactMethod as ContactMethod
 from arlequin.orbits.periodic import periodic as periodic
+from arlequin.results.random_process import peak_factor as peak_factor
+from arlequin.results.random_process import psd as psd
+from arlequin.results.random_process import rms as rms
 from arlequin.results.recorder import Record as Record
 from arlequin.results.scalar import Scalar as Scalar
 from arlequin.run.simulate import Study as Study

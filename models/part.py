@@ -450,6 +450,10 @@ class PathDependent(Assembled, Protocol):
         """∂f/∂u (d, d) of `respond`, N/m, where no cell is inverted; symmetric unless flow softens by heat."""
         ...
 
+    def elastic_tangent(self, u: Array, memory: Array) -> csr_array:
+        """∂f/∂u (d, d) at constant internal variables, N/m, of small oscillations about u (d,)."""
+        ...
+
     def mean_internal(self, u0: Array, u1: Array, memory: Array, step: float, theta: float = 0.5) -> tuple[Array, int]:
         """Mean force (d,) of a step (s) from u₀ with this memory to u₁, N, and a cell inverted at u₁ (−1: none).
 

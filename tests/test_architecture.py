@@ -186,7 +186,9 @@ def test_constants_of_kernels_are_computed_in_their_file():
         assert not elsewhere & computed_from(name), name
 
 
-@pytest.mark.parametrize("package", ["arlequin", "arlequin.fatigue", "arlequin.levels", "arlequin.results"])
+@pytest.mark.parametrize(
+    "package", ["arlequin", "arlequin.fatigue", "arlequin.frequency", "arlequin.levels", "arlequin.results"]
+)
 def test_type_checkers_see_the_public_names(package):
     """The stub, from which names are imported on first use, exports each of them once, under its own name."""
     module = importlib.import_module(package)

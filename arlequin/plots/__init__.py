@@ -16,6 +16,7 @@ from arlequin.plots.contact_map import contact_map
 from arlequin.plots.convergence import convergence, fitted_order
 from arlequin.plots.energies import energies
 from arlequin.plots.fatigue import load_spectrum
+from arlequin.plots.frequency import bode, nyquist, response_spectrum
 from arlequin.plots.histogram import force_histogram
 from arlequin.plots.levels import levels
 from arlequin.plots.orbit import orbit
@@ -38,6 +39,7 @@ __all__ = [
     "animation",
     "argand",
     "backbone",
+    "bode",
     "confidence_ellipse",
     "contact",
     "contact_map",
@@ -53,10 +55,12 @@ __all__ = [
     "level_convergence",
     "levels",
     "load_spectrum",
+    "nyquist",
     "orbit",
     "overview",
     "periodic_orbits",
     "profile",
+    "response_spectrum",
     "shape",
     "spectrum",
     "sweep_effects",

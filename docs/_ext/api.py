@@ -73,6 +73,14 @@ GROUPS = (
         ("periodic",),
     ),
     Group(
+        "frequency",
+        "Frequency domain and random response",
+        "Harmonic and stationary random responses of the linearised system, and statistics of records: see "
+        "[how to](../how-to/frequency.md).",
+        ("frequency_response", "random_response", "psd", "rms", "peak_factor"),
+        (("arlequin.frequency", None),),
+    ),
+    Group(
         "sweeps",
         "Sweeps, convergence and ensembles",
         "Many runs: see [how to sweep](../how-to/sweep.md) and [how to verify](../how-to/convergence.md).",
@@ -307,6 +315,7 @@ SHORT = {"float64": "Array", "int64": "Indices"}  # names of array types in `arl
 AS_MODULES = (
     "fatigue",
     "flow",
+    "frequency",
     "levels",
     "mesh",
     "plots",

@@ -11,7 +11,7 @@ from arlequin.models.beams.beam_model import BeamModel
 from arlequin.models.errors import UserError
 from arlequin.models.loads.body import point_values, weight_at_facets
 from arlequin.models.loads.harmonics import Harmonics
-from arlequin.models.loads.turbulence import Stations, Turbulence
+from arlequin.models.loads.turbulence import Stations, Turbulence, TurbulentForce
 from arlequin.models.nodal import ExternalLoads, Force, LoadFunction
 from arlequin.models.signatures import takes
 from arlequin.models.types import Array
@@ -24,7 +24,7 @@ def make_beam_loads(beam: BeamModel, weight: Array) -> ExternalLoads:
     if beam.distributed is not None:
         label, distributed, axes = f"{beam.name}: distributed", beam.distributed, beam.dimension
         points = beam.quadrature_points().reshape(axes, -1)
-        operator = _operator(beam, weight)
+        operator = force_operator(beam, weight)
         if callable(distributed):
             takes(label, distributed, x="the points (axis, p)", t="the time, s")
             field = distributed
@@ -50,22 +50,24 @@ def make_beam_loads(beam: BeamModel, weight: Array) -> ExternalLoads:
     return ExternalLoads(constant, tuple(varying))
 
 
-def _turbulence(beam: BeamModel, turbulence: Turbulence, weight: Array) -> Harmonics:
-    """Harmonics of the nodal forces (d,): work-equivalent, exact in cells of uniform weight.
+def _turbulence(beam: BeamModel, turbulence: Turbulence, weight: Array) -> TurbulentForce:
+    """The nodal forces (d,): work-equivalent, exact in cells of uniform weight.
 
     The quadrature is exact for the product of a cubic shape function and the cubic projection of the force. Under a
     weight linear in the cell the resultant is exact still, moments and nodal forces up to the error of the projection.
     """
-    axes, operator = beam.dimension, _operator(beam, weight)
+    axes, operator = beam.dimension, force_operator(beam, weight)
     points = np.asarray(beam.basis.global_coordinates())[0]
     low = beam.basis.doflocs[0][beam.nodes[:, 0]]
     stations = Stations.in_cells(turbulence.spacing, low, low + beam.elements.lengths, points, degree=3)
     series = turbulence.at_stations(stations.numbers)
-    nodal = np.zeros((beam.dof_count, len(series)))
+    nodal, operators = np.zeros((beam.dof_count, len(series))), []
     for k, axis in enumerate(beam.frame[1:axes, :axes]):
         across = csr_array(kron(stations.operator, axis[:, None]))
-        nodal += csr_array(operator @ across) @ series[:, k].T
-    return Harmonics(turbulence.duration, np.ascontiguousarray(nodal.T))
+        operators.append(csr_array(operator @ across))
+        nodal += operators[-1] @ series[:, k].T
+    force = Harmonics(turbulence.duration, np.ascontiguousarray(nodal.T))
+    return TurbulentForce(turbulence, stations.numbers, tuple(operators), force)
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +96,7 @@ class _EndLoad:
         return total
 
 
-def _operator(beam: BeamModel, weight: Array) -> csr_array:
+def force_operator(beam: BeamModel, weight: Array) -> csr_array:
     """Sparse (d, points × axes): nodal forces from forces per unit length at the quadrature points."""
     cells, points = weight.shape
     size, axes = beam.components, beam.dimension

@@ -145,12 +145,19 @@ class InelasticAssembled(FiniteNodal):
 
     def tangent(self, u: Array, memory: Array, step: float) -> csr_array:
         """∂f/∂u (d, d) of `respond`, N/m, where no cell is inverted; symmetric unless the flow softens by heat."""
+        return self._tangent(u, memory, step, self._law)
+
+    def elastic_tangent(self, u: Array, memory: Array) -> csr_array:
+        """∂f/∂u (d, d) at constant internal variables, N/m."""
+        return self._tangent(u, memory, 1.0, (self.material.unyielding, self.mean))
+
+    def _tangent(self, u: Array, memory: Array, step: float, law: KernelLaw) -> csr_array:
         from arlequin.models.fem import _cell_kernels
 
         matrix, pattern = self._matrix_to_fill()
         cells = tuple(self._cells)
         kernel = _cell_kernels.tangent_cells(self.material.kind, self._cells.axes)
-        kernel(cells, self._law, step, self._displacement(u), memory, pattern)
+        kernel(cells, law, step, self._displacement(u), memory, pattern)
         return matrix
 
     @property
@@ -236,13 +243,12 @@ class SmallInelasticAssembled(InelasticAssembled):
         """Symmetric part (d, d) of ∂f/∂u₁ of `mean_internal`, N/m."""
         return symmetric_part(theta * self.tangent(u1, memory, step))
 
-    def tangent(self, u: Array, memory: Array, step: float) -> csr_array:
-        """∂f/∂u (d, d) of `respond`, N/m; symmetric unless the flow softens by heat."""
+    def _tangent(self, u: Array, memory: Array, step: float, law: KernelLaw) -> csr_array:
         from arlequin.models.fem import _small_kernels
 
         matrix, pattern = self._matrix_to_fill()
         cells = tuple(self._cells)
-        _small_kernels.tangent_small(self._cells.axes)(cells, self._law, step, self._displacement(u), memory, pattern)
+        _small_kernels.tangent_small(self._cells.axes)(cells, law, step, self._displacement(u), memory, pattern)
         return matrix
 
     def stress(self, u: Array, memory: Array) -> Array:

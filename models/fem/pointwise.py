@@ -139,6 +139,10 @@ class PointwiseAssembled(FiniteNodal):
 
         return self._matrix(moduli)
 
+    def elastic_tangent(self, u: Array, memory: Array) -> csr_array:
+        """The tangent of a step of 1 s: whether the material flows in it is its own matter."""
+        return self.tangent(u, memory, 1.0)
+
     def mean_internal(self, u0: Array, u1: Array, memory: Array, step: float, theta: float = 0.5) -> tuple[Array, int]:
         """Mean force (d,) of a step (s) from u₀ to u₁, N, and a cell that is inverted at u₁ (−1: none)."""
         u0, u1 = self._displacement(u0), self._displacement(u1)

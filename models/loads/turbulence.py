@@ -253,6 +253,34 @@ def local_axes(size: int, origin: Vector, direction: Vector, up: Vector) -> Arra
     return np.stack([along, y, np.cross(along, y)])
 
 
+@dataclass(frozen=True, eq=False)
+class TurbulentForce:
+    """The forces (d,) of a turbulence on the coordinates of a part, with what its spectrum needs.
+
+    operators: for each direction across the axis (d, s), the forces of unit values at the stations `numbers` (s,);
+    force: their harmonics in time. Values at stations k, k′ of one direction have the one-sided cross-spectral density
+    S(f) exp(−|k − k′| h/λ), those of the two directions none.
+    """
+
+    turbulence: "Turbulence"
+    numbers: Indices
+    operators: tuple[Any, ...]
+    force: Any
+
+    def __call__(self, t: float) -> Array:
+        """Forces (d,) at the time t."""
+        return np.asarray(self.force(t))
+
+    def at(self, times: Array) -> Array:
+        """Forces (t, d) at the times (t,)."""
+        return np.asarray(self.force.at(times))
+
+    def projected(self, shapes: Array) -> "TurbulentForce":
+        """Sᵀ f (r,) on the coordinates of shapes S (d, r)."""
+        operators = tuple((operator.T @ shapes).T for operator in self.operators)
+        return TurbulentForce(self.turbulence, self.numbers, operators, self.force.projected(shapes))
+
+
 @checked_call
 @dataclass(frozen=True)
 class SpanForce:
@@ -279,7 +307,7 @@ class SpanForce:
             raise UserTypeError.parameter("turbulence", self.turbulence, "must be a Turbulence")
         checks.positive("area", self.area)
 
-    def on(self, region: LoadRegion, positions: Array, degree: int) -> SharedHarmonics:
+    def on(self, region: LoadRegion, positions: Array, degree: int) -> TurbulentForce:
         """On the cells of a solid with nodes at positions (n, axis); degree: of their shape functions."""
         nodes, axes = positions.shape
         frame = local_axes(axes, self.origin, self.direction, self.up)[:, :axes]
@@ -290,5 +318,7 @@ class SpanForce:
         stations = Stations.in_cells(self.turbulence.spacing, low, high, points, degree)
         shares = csr_array(region.operator(nodes) @ stations.operator / self.area)
         series = self.turbulence.at_stations(stations.numbers)[:, : axes - 1]
-        operator = csr_array(hstack([kron(shares, axis[:, None]) for axis in frame[1:axes]]))
-        return SharedHarmonics(operator, Harmonics(self.turbulence.duration, series.reshape(len(series), -1)))
+        operators = tuple(csr_array(kron(shares, axis[:, None])) for axis in frame[1:axes])
+        harmonics = Harmonics(self.turbulence.duration, series.reshape(len(series), -1))
+        force = SharedHarmonics(csr_array(hstack(operators)), harmonics)
+        return TurbulentForce(self.turbulence, stations.numbers, operators, force)

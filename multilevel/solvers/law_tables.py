@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -513,6 +514,25 @@ class PointLaws:
         """Stiffness (k,), N/m, of the laws that act on both sides, at e = 0; 0 at other points."""
         each = [sum(law.at_rest() for law in point if isinstance(law, BilateralLaw)) for point in self.regular]
         return self.area * np.array(each, dtype=float)
+
+    def tangents(self, history: Array, gaps: Array, width: float) -> tuple[Array, Array]:
+        """Stiffness −∂p/∂g (k,), Pa/m, and damping −∂p/∂ġ (k,), Pa s/m, of the regular laws at gaps (k,) at rest.
+
+        Means of both sides at a distance `width`, m: of a kink, and of damping that acts in loading alone, half of it,
+        which loses as much in a cycle. The loss of springs with a memory is of their path: it counts as stiffness.
+        """
+        from arlequin.multilevel.solvers._law_path_kernels import tangents_at
+
+        if not self.has_regular:
+            return np.zeros(self.count), np.zeros(self.count)
+        kernels, kind = self.kernels
+        stored, lost = tangents_at(self.rows, kernels, kind, self.coefficients, history, gaps, width)
+        viscous = np.array([law.damped and not isinstance(law, SpringBranch) for law in chain(*self.regular)])
+        point = np.repeat(np.arange(self.count), np.diff(self.rows))
+        stiffness, damping = np.zeros((2, self.count))
+        np.add.at(stiffness, point, stored + np.where(viscous, 0.0, lost))
+        np.add.at(damping, point, np.where(viscous, lost, 0.0))
+        return stiffness, damping
 
     def memory_energy(self, history: Array) -> Any:
         """Energy stored in the internal variables, J, of histories (…, l, h)."""

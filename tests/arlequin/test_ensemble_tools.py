@@ -88,7 +88,7 @@ def test_the_tables_have_every_figure_of_a_result() -> None:
     """`worn` needs wear, and `levels` levels, which ensembles do not take; the others do not read the result."""
     others = {"worn", "levels", "convergence", "fitted_order", "spectrum", "topography"}
     others |= {"frequency_response", "backbone", "periodic_orbits", "tornado", "level_convergence", "distribution"}
-    others |= {"confidence_ellipse", "argand", "wear_life", "load_spectrum"}
+    others |= {"confidence_ellipse", "argand", "wear_life", "load_spectrum", "bode", "nyquist", "response_spectrum"}
     named = {name for name in plots.__all__ if name not in others and not name.startswith("sweep")}
     assert named <= TOOLS.keys()
 

@@ -1,0 +1,226 @@
+"""Transfer functions from loads to outputs: a factor at each frequency, or modes with static shapes."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from arlequin.frequency.complex_factor import Factors
+from arlequin.frequency.linearised import Linearised
+from arlequin.frequency.modes import modes_up_to, natural_modes, with_static_shapes
+from arlequin.frequency.outputs import OutputRows
+from arlequin.models import checks
+from arlequin.models.errors import UserError
+from arlequin.models.types import Array
+
+METHODS = ("direct", "modal")
+BEYOND = 3.0  # modes up to this multiple of the highest frequency
+_AT_RESONANCE = 1e-9  # |k − ω² m|, relative to the larger of both, below which an undamped system resonates
+
+
+@dataclass(frozen=True, eq=False)
+class LoadColumns:
+    """Unit loads s: forces F (d, s), by the product across(z) = Fᵀz (s, k), and imposed amplitudes U (p, s).
+
+    forces (d, s): F itself; None where there are many, as of distributed loads, which prescribe nothing.
+    """
+
+    count: int
+    across: Callable[[Array], Array]
+    forces: Array | None
+    prescribed: Array
+
+    @classmethod
+    def of(cls, forces: Array, prescribed: Array) -> "LoadColumns":
+        """Of columns F (d, s) and U (p, s)."""
+        return cls(forces.shape[1], lambda z: forces.T @ z, forces, prescribed)
+
+    @classmethod
+    def distributed(cls, linear: Linearised, count: int, across: Callable[[Array], Array]) -> "LoadColumns":
+        """Of many forces."""
+        return cls(count, across, None, np.zeros((linear.imposed.size, count)))
+
+
+class Transfer(Protocol):
+    """Transfer functions of a linearised system."""
+
+    def at(self, frequency: float) -> list[Array]:
+        """H (o, s) of each of the loads at a frequency, Hz: the outputs under the unit loads."""
+
+
+@dataclass(frozen=True, eq=False)
+class DirectTransfer:
+    """H by the factor of K + iH + iωD − ω²M: the responses to the loads, or those of the transposed equations to the
+    outputs where these are fewer."""
+
+    factors: Factors
+    rows: OutputRows
+    loads: Sequence[LoadColumns]
+
+    def at(self, frequency: float) -> list[Array]:
+        """As of `Transfer`."""
+        factor, motion = self.factors.at(frequency), self.rows.at(frequency)
+        given = all(load.forces is not None for load in self.loads)
+        if given and sum(load.count for load in self.loads) <= motion.shape[0]:
+            return [self._forward(frequency, motion, load) for load in self.loads]
+        z, moved = factor.adjoint(motion.T, self.rows.multiplier.T.toarray())
+        total = z + self.rows.load.T.toarray()
+        return [load.across(total).T + moved.T @ load.prescribed for load in self.loads]
+
+    def _forward(self, frequency: float, motion: Array, load: LoadColumns) -> Array:
+        forces = load.forces
+        assert forces is not None
+        u, multipliers = self.factors.at(frequency).solve(forces, load.prescribed)
+        return np.asarray(motion @ u + self.rows.multiplier @ multipliers + self.rows.load @ forces)
+
+
+@dataclass(frozen=True, eq=False)
+class _ModalLoad:
+    """A load in the basis: BᵀF (r, s), f F (o, s) of the outputs, and with the static lift L (d, s) of the supports
+    BᵀKL + iBᵀHL, BᵀDL, BᵀML (3, r, s) and r_k L (3, o, s)."""
+
+    forces: Array
+    passed: Array
+    lift: Array | None
+    lifted: Array | None
+
+
+@dataclass(frozen=True, eq=False)
+class ModalTransfer:
+    """H in a basis B (d, r) of modes and static shapes: with u = L U + B q, L the static lift of the supports,
+
+    (k + i BᵀHB + iω (BᵀDB + 2ζ√(km)) − ω² m) q = Bᵀ (F − A L U).
+    """
+
+    stiffness: Array
+    mass: Array
+    damping: Array
+    structural: Array
+    rows: Array
+    loads: Sequence[_ModalLoad]
+    damped: bool
+    count: int
+
+    @classmethod
+    def of(
+        cls,
+        factors: Factors,
+        rows: OutputRows,
+        loads: Sequence[LoadColumns],
+        modes: tuple[Array, Array],
+        modal_damping: float | Sequence[float] | None,
+    ) -> "ModalTransfer":
+        """The basis of modes ω (m,), (d, m) and of the static shapes of the loads, or of the outputs if fewer."""
+        linear, rows = factors.linear, rows.without_multipliers(factors)
+        lifts = [_lift(factors, load) for load in loads]
+        reduced = with_static_shapes(factors, *modes, _static_forces(linear, rows, loads, lifts))
+        basis = reduced.shapes
+        damping, structural = (basis.T @ (matrix @ basis) for matrix in (linear.damping, linear.structural))
+        damped = linear.damped
+        if modal_damping is not None:
+            ratios = _ratios(modal_damping, reduced.modes, basis.shape[1])
+            damping = damping + np.diag(2.0 * ratios * np.sqrt(reduced.stiffness * reduced.mass))
+            damped = damped or bool(ratios.any())
+        motion = np.stack([row @ basis for row in rows.motion])
+        in_basis = [_in_basis(linear, rows, basis, load, lift) for load, lift in zip(loads, lifts, strict=True)]
+        return cls(reduced.stiffness, reduced.mass, damping, structural, motion, in_basis, damped, reduced.modes)
+
+    def at(self, frequency: float) -> list[Array]:
+        """As of `Transfer`."""
+        omega = 2.0 * np.pi * frequency
+        powers = np.array([1.0, 1j * omega, -(omega**2)])
+        inertia = omega**2 * self.mass
+        elastic = self.stiffness - inertia
+        matrix = np.diag(elastic) + 1j * (self.structural + omega * self.damping)
+        motion = np.tensordot(powers, self.rows, 1)
+        if not self.damped and (np.abs(elastic) <= _AT_RESONANCE * np.maximum(self.stiffness, inertia)).any():
+            raise UserError(_singular(frequency))
+        try:
+            z = np.linalg.solve(matrix.T, motion.T)
+        except np.linalg.LinAlgError:
+            raise UserError(_singular(frequency)) from None
+        out = []
+        for load in self.loads:
+            forces = load.forces
+            if load.lift is not None:
+                forces = forces - np.tensordot(powers, load.lift, 1)
+            response = z.T @ forces + load.passed
+            out.append(response if load.lifted is None else response + np.tensordot(powers, load.lifted, 1))
+        return out
+
+
+def transfer_of(
+    factors: Factors,
+    rows: OutputRows,
+    loads: Sequence[LoadColumns],
+    method: str,
+    highest: float,
+    modes: int | None,
+    modal_damping: float | Sequence[float] | None,
+) -> DirectTransfer | ModalTransfer:
+    """The transfer functions up to the frequency `highest`, Hz, of a system that is stable."""
+    factors.check_stable()
+    if method == "direct":
+        return DirectTransfer(factors, rows, loads)
+    return ModalTransfer.of(factors, rows, loads, chosen_modes(factors, highest, modes), modal_damping)
+
+
+def chosen_modes(factors: Factors, highest: float, modes: int | None) -> tuple[Array, Array]:
+    """ω (m,) and shapes (d, m): `modes` of them, or those up to a multiple of the frequency `highest`, Hz."""
+    if modes is None:
+        return modes_up_to(factors, 2.0 * np.pi * BEYOND * highest)
+    return natural_modes(factors, checks.positive_integer("modes", modes))
+
+
+def _singular(frequency: float) -> str:
+    return f"at {frequency:g} Hz the equations are singular: an undamped resonance, or a motion that nothing holds"
+
+
+def _lift(factors: Factors, load: LoadColumns) -> Array | None:
+    """Static displacements (d, s) under the imposed amplitudes of a load, None without any."""
+    if not load.prescribed.any():
+        return None
+    return factors.shifted(0.0).solve(np.zeros((factors.linear.dof_count, load.count)), load.prescribed)[0]
+
+
+def _static_forces(
+    linear: Linearised, rows: OutputRows, loads: Sequence[LoadColumns], lifts: Sequence[Array | None]
+) -> Array:
+    """Forces (d, k), real, whose static shapes make statics exact: the loads, or the outputs where these are fewer."""
+    of_rows = [row.T.toarray() for row in rows.motion if row.nnz]
+    by_rows = np.concatenate(of_rows, axis=1) if of_rows else np.zeros((linear.dof_count, 0))
+    columns: list[Array] = []
+    for load, lift in zip(loads, lifts, strict=True):
+        if load.forces is None:
+            return _real(linear, by_rows)
+        columns.append(load.forces)
+        if lift is not None:  # inertia of the moved frame
+            columns.append(linear.mass @ lift)
+    by_loads = np.concatenate(columns, axis=1)
+    return _real(linear, by_loads if by_loads.shape[1] <= by_rows.shape[1] else by_rows)
+
+
+def _real(linear: Linearised, forces: Array) -> Array:
+    """Real and imaginary parts (d, 2k) on the free coordinates."""
+    out = np.concatenate([forces.real, forces.imag], axis=1) if np.iscomplexobj(forces) else forces.copy()
+    out = np.asarray(out, dtype=float)
+    out[linear.imposed] = 0.0
+    return out[:, np.abs(out).max(axis=0, initial=0.0) > 0.0]
+
+
+def _in_basis(linear: Linearised, rows: OutputRows, basis: Array, load: LoadColumns, lift: Array | None) -> _ModalLoad:
+    forces, passed = load.across(basis).T, load.across(rows.load.T.toarray()).T
+    if lift is None:
+        return _ModalLoad(forces, passed, None, None)
+    matrices = linear.stiffness + 1j * linear.structural, linear.damping, linear.mass
+    lifted = np.stack([np.asarray(row @ lift) for row in rows.motion])
+    return _ModalLoad(forces, passed, np.stack([basis.T @ (matrix @ lift) for matrix in matrices]), lifted)
+
+
+def _ratios(value: float | Sequence[float], modes: int, size: int) -> Array:
+    """ζ (r,) of the basis: of the modes those given, of static shapes that of the last mode."""
+    ratios = np.atleast_1d(checks.finite_array("modal_damping", value))
+    if ratios.ndim != 1 or (ratios < 0.0).any() or ratios.size not in {1, modes}:
+        raise UserError.parameter("modal_damping", value, f"must be one number ≥ 0, or {modes}, one for each mode")
+    return np.concatenate([np.broadcast_to(ratios, (modes,)), np.full(size - modes, ratios[-1])])
