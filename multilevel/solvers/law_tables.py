@@ -527,7 +527,7 @@ class PointLaws:
             return np.zeros(self.count), np.zeros(self.count)
         kernels, kind = self.kernels
         stored, lost = tangents_at(self.rows, kernels, kind, self.coefficients, history, gaps, width)
-        viscous = np.array([law.damped and not isinstance(law, SpringBranch) for law in chain(*self.regular)])
+        viscous = np.array([law.damped and not isinstance(law, BilateralLaw) for law in chain(*self.regular)])
         point = np.repeat(np.arange(self.count), np.diff(self.rows))
         stiffness, damping = np.zeros((2, self.count))
         np.add.at(stiffness, point, stored + np.where(viscous, 0.0, lost))
