@@ -76,11 +76,11 @@ def test_work_equivalent_forces_have_the_joint_acceptance():
     k = np.pi / LENGTH
     shape[:, 1], shape[:, 2] = np.sin(k * part.positions[:, 0]), k * np.cos(k * part.positions[:, 0])
     load = part.assemble().loads
-    modal = load.varying[0].coefficients @ shape.ravel()
+    modal = load.varying[0].force.coefficients @ shape.ravel()
     error = np.sqrt(2 / modal.size)
     assert (modal**2).mean() == pytest.approx(3.0 / given.duration * acceptance(0.2), rel=3.5 * error)
     # a force across the beam does nothing along it
-    assert not load.varying[0].coefficients.reshape(-1, part.node_count, 3)[:, :, 0].any()
+    assert not load.varying[0].force.coefficients.reshape(-1, part.node_count, 3)[:, :, 0].any()
 
 
 @pytest.mark.slow

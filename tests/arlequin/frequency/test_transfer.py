@@ -89,7 +89,7 @@ def test_eigen_expansion_of_glued_systems(build: Any) -> None:
 
 def test_glued_solids_against_the_fine_one() -> None:
     """A cantilever of coarse and fine cells of order 4 against one of fine cells, up to the frequency that the coarse
-    mesh counts as accurate for (24 kHz, shear waves on 1.5 cells): 0.5 % of the norm, and of the peaks below half of it.
+    mesh counts as accurate for (24 kHz, shear waves on 1.5 cells): 0.5 % of the norm, and of the peaks below half.
 
     Poisson's ratio 0, so that the clamped corners are not singular.
     """
