@@ -318,7 +318,8 @@ class SpanForce:
         stations = Stations.in_cells(self.turbulence.spacing, low, high, points, degree)
         shares = csr_array(region.operator(nodes) @ stations.operator / self.area)
         series = self.turbulence.at_stations(stations.numbers)[:, : axes - 1]
-        operators = tuple(csr_array(kron(shares, axis[:, None])) for axis in frame[1:axes])
+        across = [kron(shares, axis[:, None]) for axis in frame[1:axes]]
         harmonics = Harmonics(self.turbulence.duration, series.reshape(len(series), -1))
-        force = SharedHarmonics(csr_array(hstack(operators)), harmonics)
+        force = SharedHarmonics(csr_array(hstack(across)), harmonics)
+        operators = tuple(csr_array(operator) for operator in across)
         return TurbulentForce(self.turbulence, stations.numbers, operators, force)
