@@ -144,7 +144,8 @@ class Factors:
             shape=(size, size),
         )
         blocks = [entries(m) for m in (linear.stiffness, linear.structural, linear.damping, linear.mass, border)]
-        keys = np.unique(np.concatenate([numbers for numbers, _ in blocks]))
+        keys = np.sort(np.concatenate([numbers for numbers, _ in blocks]))  # np.unique hashes: 20 times as long
+        keys = keys[np.diff(keys, prepend=-1) > 0]
         values = [
             np.bincount(np.searchsorted(keys, numbers), data, keys.size).astype(float) if numbers.size else None
             for numbers, data in blocks

@@ -111,7 +111,7 @@ def test_plate_against_naviers_series() -> None:
     sides = {side: {"y": 0.0, "z": 0.0} for side in ("left", "right")}
     sides |= {side: {"x": 0.0, "z": 0.0} for side in ("bottom", "top")}
     plate = aq.Solid("plate", mesh, STEEL, order=4, imposed=sides)
-    face, f, loss = plate.boundary("front"), np.array([0.0, 50.0, 90.0, 96.0, 150.0, 300.0, 620.0]), 0.03
+    face, f, loss = plate.boundary("front"), np.array([0.0, 90.0, 96.0, 300.0]), 0.03
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = responses(
