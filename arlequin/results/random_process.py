@@ -13,10 +13,8 @@ from arlequin.models.errors import UserError, UserTypeError
 from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array
 from arlequin.results.conventions import described
+from arlequin.results.signals import equal_step, increasing_times, welch_density
 
-_EVEN = 1e-6  # of a step: what equal steps may differ by
-_LEAST = 8  # values in a segment
-_EULER = 0.5772156649015329
 _TIMES = ("time", "frame")
 
 
@@ -28,7 +26,7 @@ def psd(variable: xarray.DataArray, segments: int = 8, *, confidence: float | No
     (`aq.results.power_spectrum`), for all other dimensions at once. With `confidence`, as 0.95, a Dataset `psd`, `low`,
     `high`: the band in which the density of a Gaussian process lies with this probability,
 
-        ν S/χ²(ν, ½ + c/2) ≤ S_exact ≤ ν S/χ²(ν, ½ − c/2),   ν = 2/Σ: degrees of freedom of overlapping pieces.
+        ν S/χ²(ν, ½ + c/2) ≤ S_exact ≤ ν S/χ²(ν, ½ − c/2),   ν: degrees of freedom (`degrees_of_freedom`).
 
     >>> import numpy as np, xarray
     >>> t = np.arange(4000) / 1000.0  # s
@@ -39,17 +37,10 @@ def psd(variable: xarray.DataArray, segments: int = 8, *, confidence: float | No
 
     Source: Welch, IEEE Transactions on Audio and Electroacoustics 15, 1967; Bendat & Piersol, Random Data, 2010.
     """
-    from scipy.signal import welch
     from scipy.stats import chi2
 
-    checks.positive_integer("segments", segments)
     dim, step, values = _samples(variable)
-    count = values.shape[-1]
-    length = count if segments == 1 else 2 * (count // (segments + 1))
-    if length < _LEAST:
-        fits = max(2 * count // _LEAST - 1, 0)
-        raise UserError.parameter("segments", segments, f"{count} values make at most {fits} segments of {_LEAST}")
-    hertz, density = welch(values, 1.0 / step, "hann", nperseg=length, detrend="constant", axis=-1)
+    hertz, density, length = welch_density(values, step, segments)
     others = [name for name in variable.dims if name != dim]
     coords: dict[Any, Any] = {name: variable[name] for name in others if name in variable.coords}
     coords["frequency"] = ("frequency", hertz, described("Hz", "frequency"))
@@ -59,7 +50,7 @@ def psd(variable: xarray.DataArray, segments: int = 8, *, confidence: float | No
     if confidence is None:
         return out
     checks.within("confidence", confidence, 0.0, 1.0, open_low=True, open_high=True)
-    pieces = 1 if segments == 1 else (count - length) // (length // 2) + 1
+    pieces = 1 if segments == 1 else (values.shape[-1] - length) // (length // 2) + 1
     freedom = degrees_of_freedom(length, pieces)
     low, high = (freedom / chi2.ppf(0.5 + sign * 0.5 * confidence, freedom) for sign in (1.0, -1.0))
     return xarray.Dataset(
@@ -126,7 +117,7 @@ def davenport_factor(crossings: float) -> float:
     if not crossings > math.e:
         return math.nan
     root = math.sqrt(2.0 * math.log(crossings))
-    return root + _EULER / root
+    return root + float(np.euler_gamma) / root
 
 
 def density_unit(unit: str) -> str:
@@ -150,17 +141,11 @@ def _samples(variable: Any) -> tuple[str, float, Array]:
     name = "frame_time" if dim == "frame" else "time"
     if name not in variable.coords:
         raise UserError(f"variable: has no coordinate {name!r}, the times of its values")
-    time = checks.finite_array(name, variable[name].values, (None,))
+    time = increasing_times(name, variable[name].values)
     values = np.moveaxis(np.asarray(variable.values, dtype=float), variable.dims.index(dim), -1)
     if not np.isfinite(values).all():
         raise UserError("variable: has values that are not finite")
-    steps = np.diff(time)
-    if time.size < 2 or not (steps > 0.0).all():
-        raise UserError.parameter(name, time, "must be at least two increasing instants")
-    step = (time[-1] - time[0]) / steps.size
-    if np.abs(steps - step).max() > _EVEN * step:
-        raise UserError(f"{name}: must have equal steps, not {steps.min():g} to {steps.max():g} s")
-    return dim, float(step), values
+    return dim, equal_step(name, time), values
 
 
 def _number(variable: xarray.DataArray, dim: str, values: Array, unit: str, what: str) -> xarray.DataArray:

@@ -45,21 +45,42 @@ def power_spectrum(time: ArrayLike, values: ArrayLike, segments: int = 8) -> tup
     >>> float(frequencies[density.argmax()])
     100.0
     """
+    t, x = _history(time, values)
+    frequencies, density, _ = welch_density(x, equal_step("time", t), segments)
+    return frequencies, density
+
+
+def welch_density(values: Array, step: float, segments: int) -> tuple[Array, Array, int]:
+    """Frequencies (f,), Hz, and Welch's density (…, f) of values (…, t) a step (s) apart, see `power_spectrum`; the
+    number of values in a piece."""
     from scipy.signal import welch
 
-    t, x = _history(time, values)
     positive_integer("segments", segments)
+    count = values.shape[-1]
     # pieces of an even length: of an odd one, half is less than what the next piece goes on by, and the last is lost
-    length = t.size if segments == 1 else 2 * (t.size // (segments + 1))
+    length = count if segments == 1 else 2 * (count // (segments + 1))
     if length < _LEAST:
-        fits = max(2 * t.size // _LEAST - 1, 0)
-        raise UserError.parameter("segments", segments, f"{t.size} values make at most {fits} segments of {_LEAST}")
-    steps = np.diff(t)
-    step = (t[-1] - t[0]) / steps.size
+        fits = max(2 * count // _LEAST - 1, 0)
+        raise UserError.parameter("segments", segments, f"{count} values make at most {fits} segments of {_LEAST}")
+    frequencies, density = welch(values, 1.0 / step, "hann", nperseg=length, detrend="constant", axis=-1)
+    return np.asarray(frequencies), np.asarray(density), length
+
+
+def equal_step(name: str, time: Array) -> float:
+    """The step of increasing instants (t,), s; UserError where steps differ."""
+    steps = np.diff(time)
+    step = float((time[-1] - time[0]) / steps.size)
     if np.abs(steps - step).max() > _EVEN * step:
-        raise UserError(f"time: must have equal steps for a spectrum, not {steps.min():g} to {steps.max():g} s")
-    frequencies, density = welch(x, 1.0 / step, "hann", nperseg=length, detrend="constant")
-    return np.asarray(frequencies), np.asarray(density)
+        raise UserError(f"{name}: must have equal steps, not {steps.min():g} to {steps.max():g} s")
+    return step
+
+
+def increasing_times(name: str, time: ArrayLike) -> Array:
+    """Instants (t,), s, at least two, checked."""
+    t = finite_array(name, time, (None,))
+    if t.size < 2 or not (np.diff(t) > 0.0).all():
+        raise UserError.parameter(name, time, "must be at least two increasing instants")
+    return t
 
 
 @checked_call
@@ -92,8 +113,5 @@ def contact_ratio(time: ArrayLike, force: ArrayLike, threshold: float = 0.0) -> 
 
 def _history(time: ArrayLike, values: ArrayLike) -> tuple[Array, Array]:
     """Instants and values (t,), at least two, checked."""
-    t = finite_array("time", time, (None,))
-    x = finite_array("values", values, (t.size,))
-    if t.size < 2 or not (np.diff(t) > 0.0).all():
-        raise UserError.parameter("time", time, "must be at least two increasing instants")
-    return t, x
+    t = increasing_times("time", time)
+    return t, finite_array("values", values, (t.size,))
