@@ -15,7 +15,7 @@ from arlequin.frequency.outputs import Output
 from arlequin.frequency.random_loads import RandomLoad, RandomTerm
 from arlequin.frequency.resolution import check_resolution
 from arlequin.frequency.response import check_method, checked_frequencies, named_outputs, output_rows
-from arlequin.frequency.transfer import BEYOND, DirectTransfer, ModalTransfer, Transfer, chosen_modes
+from arlequin.frequency.transfer import BEYOND, Transfer, chosen_modes, transfer_of
 from arlequin.models import checks
 from arlequin.models.errors import UserError, UserTypeError
 from arlequin.models.signatures import checked_call
@@ -91,12 +91,9 @@ def random_response(
     factors.check_stable()
     terms = [term for source in sources for term in source.terms(linear)]
     loads, highest = [term.loads for term in terms], float(hertz[-1])
-    omega, shapes = chosen_modes(factors, highest if method == "modal" else highest / BEYOND, modes)
-    transfer: Transfer = (
-        ModalTransfer.of(factors, rows, loads, (omega, shapes), modal_damping)
-        if method == "modal"
-        else DirectTransfer(factors, rows, loads)
-    )
+    modal = method == "modal"
+    basis = chosen_modes(factors, highest if modal else highest / BEYOND, modes)
+    transfer = transfer_of(factors, rows, loads, basis if modal else None, modal_damping)
     spectra = _spectra(transfer, terms)
     values = np.empty((hertz.size, len(outputs)))
     with reporting(progress, "random response") as report:
@@ -104,7 +101,7 @@ def random_response(
             values[k] = spectra(frequency)
             if report is not None:
                 report(k + 1, hertz.size)
-        special = np.concatenate([omega / (2.0 * np.pi), *(term.kinks for term in terms)])
+        special = np.concatenate([basis[0] / (2.0 * np.pi), *(term.kinks for term in terms)])
         moments = spectral_moments(spectra, (float(hertz[0]), highest), special, tolerance)
     return _dataset(hertz, outputs, values, moments, duration, {"method": method, "contact": contact})
 

@@ -12,7 +12,7 @@ from arlequin.frequency.excitation import Excitation, as_excitation
 from arlequin.frequency.linearised import ContactState, Linearised, linearised
 from arlequin.frequency.outputs import Output, OutputRows
 from arlequin.frequency.resolution import check_resolution
-from arlequin.frequency.transfer import METHODS, LoadColumns, ModalTransfer, transfer_of
+from arlequin.frequency.transfer import METHODS, LoadColumns, ModalTransfer, chosen_modes, transfer_of
 from arlequin.models import checks
 from arlequin.models.errors import UserError, UserTypeError
 from arlequin.models.signatures import checked_call
@@ -78,9 +78,9 @@ def frequency_response(
     linear = linearised(system, contact, structural)
     check_resolution(linear, hertz)
     factors, columns = Factors(linear), _load_columns(linear, loads)
-    transfer = transfer_of(
-        factors, output_rows(linear, outputs), [columns], method, float(hertz[-1]), modes, modal_damping
-    )
+    factors.check_stable()
+    basis = chosen_modes(factors, float(hertz[-1]), modes) if method == "modal" else None
+    transfer = transfer_of(factors, output_rows(linear, outputs), [columns], basis, modal_damping)
     values = np.empty((len(outputs), len(loads), hertz.size), dtype=complex)
     with reporting(progress, "frequency response") as report:
         for k, frequency in enumerate(hertz.tolist()):

@@ -154,16 +154,13 @@ def transfer_of(
     factors: Factors,
     rows: OutputRows,
     loads: Sequence[LoadColumns],
-    method: str,
-    highest: float,
-    modes: int | None,
+    modes: tuple[Array, Array] | None,
     modal_damping: float | Sequence[float] | None,
 ) -> DirectTransfer | ModalTransfer:
-    """The transfer functions up to the frequency `highest`, Hz, of a system that is stable."""
-    factors.check_stable()
-    if method == "direct":
+    """The transfer functions in a basis of modes ω (m,), (d, m), or, with None, by a factor at each frequency."""
+    if modes is None:
         return DirectTransfer(factors, rows, loads)
-    return ModalTransfer.of(factors, rows, loads, chosen_modes(factors, highest, modes), modal_damping)
+    return ModalTransfer.of(factors, rows, loads, modes, modal_damping)
 
 
 def chosen_modes(factors: Factors, highest: float, modes: int | None) -> tuple[Array, Array]:
