@@ -42,7 +42,7 @@ from scipy.sparse import csr_array
 from arlequin.models import checks
 from arlequin.models.beams.beam import Beam
 from arlequin.models.errors import UserError, UserTypeError, short_repr
-from arlequin.models.flow.beam_fields import BeamFields
+from arlequin.models.flow.beam_fields import BeamFields, beam_of
 from arlequin.models.flow.force import FlowMatrices, check_velocity
 from arlequin.models.part import Part, Weighting
 from arlequin.models.reduction.modal import Modal
@@ -72,13 +72,12 @@ def added_mass(density: float, diameter: float, channel: float = float("inf")) -
     return density * pi * diameter**2 / 4.0 * (channel**2 + diameter**2) / (channel**2 - diameter**2)
 
 
-def beam_of(name: str, part: Part) -> Beam:
-    """The beam of a part, which may be reduced to its modes; UserError for other parts."""
-    if isinstance(part, Beam):
-        return part
-    if isinstance(part, Modal) and isinstance(part.part, Beam):
-        return part.part
-    raise UserTypeError.parameter(f"flow '{name}': part", part, "must be a Beam, or a Modal of a Beam")
+def _beam(name: str, part: Part) -> Beam:
+    """The beam of a part; UserError for other parts."""
+    beam = beam_of(part)
+    if beam is None:
+        raise UserTypeError.parameter(f"flow '{name}': part", part, "must be a Beam, or a Modal of a Beam")
+    return beam
 
 
 def momentum_flux(
@@ -133,7 +132,7 @@ class PipeFlow:
 
     def __post_init__(self) -> None:
         checks.valid_name(self.name, "name of a flow")
-        beam = beam_of(self.name, self.part)
+        beam = _beam(self.name, self.part)
         check_velocity(self.name, self.velocity)
         checks.positive("fluid_mass", self.fluid_mass)
         checks.one_of("towards", self.towards, ("right", "left"))
@@ -156,7 +155,7 @@ class PipeFlow:
 
     def matrices(self, weights: Mapping[str, Weighting]) -> FlowMatrices:
         """C and K (nodal, nodal) of the pipe."""
-        fields = BeamFields.of(beam_of(self.name, self.part), weights.get(self.part.name))
+        fields = BeamFields.of(_beam(self.name, self.part), weights.get(self.part.name))
         return FlowMatrices(*momentum_flux(fields, self.fluid_mass, self.velocity, self.towards == "right"))
 
 
@@ -203,7 +202,7 @@ class AxialFlow:
 
     def __post_init__(self) -> None:
         checks.valid_name(self.name, "name of a flow")
-        beam = beam_of(self.name, self.part)
+        beam = _beam(self.name, self.part)
         check_velocity(self.name, self.velocity)
         for name in ("density", "diameter"):
             checks.positive(name, getattr(self, name))
@@ -234,7 +233,7 @@ class AxialFlow:
 
     def matrices(self, weights: Mapping[str, Weighting]) -> FlowMatrices:
         """C and K (nodal, nodal) of the cylinder."""
-        beam, u = beam_of(self.name, self.part), self.velocity
+        beam, u = _beam(self.name, self.part), self.velocity
         fields = BeamFields.of(beam, weights.get(self.part.name))
         forward = self.towards == "right"
         way, down, up = (1.0, "right", "left") if forward else (-1.0, "left", "right")
