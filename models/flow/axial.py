@@ -33,17 +33,17 @@ vol. 1 (2nd ed. 2014), ch. 3, and vol. 2 (2nd ed. 2016), ch. 8. Pipes: Gregory &
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from math import isinf, pi
-from typing import Literal, Self
+from typing import Literal
 
 from scipy.sparse import csr_array
 
 from arlequin.models import checks
 from arlequin.models.beams.beam import Beam
-from arlequin.models.errors import UserError, UserTypeError, short_repr
+from arlequin.models.errors import UserError, UserTypeError
 from arlequin.models.flow.beam_fields import BeamFields, beam_of
-from arlequin.models.flow.force import FlowMatrices, check_velocity
+from arlequin.models.flow.force import Flow, FlowMatrices, check_velocity
 from arlequin.models.part import Part, Weighting
 from arlequin.models.reduction.modal import Modal
 from arlequin.models.signatures import checked_call
@@ -99,7 +99,7 @@ def momentum_flux(
 
 @checked_call
 @dataclass(frozen=True, eq=False, repr=False)
-class PipeFlow:
+class PipeFlow(Flow):
     """Plug flow in a pipe: C = 2MU ∫ w v′, K = −MU² ∫ w′v′ + MU² [w v′] at a free end, from which it leaves as a jet.
 
     part: a `Beam`, or a `Modal` of it. velocity U, m/s; fluid_mass M, kg/m: of the fluid in the pipe, which the beam
@@ -128,8 +128,6 @@ class PipeFlow:
     fluid_mass: float = field(kw_only=True)
     towards: Literal["right", "left"] = field(default="right", kw_only=True)
 
-    __repr__ = short_repr
-
     def __post_init__(self) -> None:
         checks.valid_name(self.name, "name of a flow")
         beam = _beam(self.name, self.part)
@@ -144,15 +142,6 @@ class PipeFlow:
                 f"must be part of the mass of beam '{beam.name}', whose added_mass + carried_mass = {contained:g} kg/m",
             )
 
-    @property
-    def parts(self) -> tuple[Part, ...]:
-        """The pipe."""
-        return (self.part,)
-
-    def at(self, velocity: float) -> Self:
-        """The same flow at another velocity, m/s."""
-        return replace(self, velocity=velocity)
-
     def matrices(self, weights: Mapping[str, Weighting]) -> FlowMatrices:
         """C and K (nodal, nodal) of the pipe."""
         fields = BeamFields.of(_beam(self.name, self.part), weights.get(self.part.name))
@@ -161,7 +150,7 @@ class PipeFlow:
 
 @checked_call
 @dataclass(frozen=True, eq=False, repr=False)
-class AxialFlow:
+class AxialFlow(Flow):
     """Flow along the outside of a slender cylinder, by Païdoussis' equation (see `arlequin.models.flow.axial`).
 
     part: a `Beam`, or a `Modal` of it; M of the equations is the beam's `added_mass` (`aq.flow.added_mass`, which takes
@@ -198,8 +187,6 @@ class AxialFlow:
     axially_held: bool = field(default=False, kw_only=True)
     towards: Literal["right", "left"] = field(default="right", kw_only=True)
 
-    __repr__ = short_repr
-
     def __post_init__(self) -> None:
         checks.valid_name(self.name, "name of a flow")
         beam = _beam(self.name, self.part)
@@ -221,15 +208,6 @@ class AxialFlow:
                 f"flow '{self.name}': beam '{beam.name}' has no added_mass: give it, as "
                 "added_mass=aq.flow.added_mass(density, diameter)"
             )
-
-    @property
-    def parts(self) -> tuple[Part, ...]:
-        """The cylinder."""
-        return (self.part,)
-
-    def at(self, velocity: float) -> Self:
-        """The same flow at another velocity, m/s."""
-        return replace(self, velocity=velocity)
 
     def matrices(self, weights: Mapping[str, Weighting]) -> FlowMatrices:
         """C and K (nodal, nodal) of the cylinder."""
