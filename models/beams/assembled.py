@@ -89,7 +89,7 @@ def assemble_beam(beam: BeamModel, weighting: Weighting) -> BeamAssembled:
     rigidity = (weighting.stiffness * dx)[:, :, None] * rigidities
     stiffness = np.einsum("cqsd,cqs,cqse->cde", strains, rigidity, strains, optimize=True)
     masses = element_integrals(beam, weighting.mass * dx, beam.inertias)
-    mass, total = _sum(beam, masses), _sum(beam, stiffness)
+    mass, total = element_sum(beam, masses), element_sum(beam, stiffness)
     if beam.mass == "lumped":
         mass.eliminate_zeros()
     fluid = _across(beam, weighting, beam.added_mass)
@@ -118,12 +118,12 @@ def _across(beam: BeamModel, weighting: Weighting, value: float) -> csr_array | 
     """Matrix (d, d) of a density that acts across the beam, under the mass weight; None for 0."""
     if not value:
         return None
-    matrix = _sum(beam, element_integrals(beam, weighting.mass * beam.basis.dx, across(beam, value)))
+    matrix = element_sum(beam, element_integrals(beam, weighting.mass * beam.basis.dx, across(beam, value)))
     matrix.eliminate_zeros()
     return matrix
 
 
-def _sum(beam: BeamModel, blocks: Array) -> csr_array:
+def element_sum(beam: BeamModel, blocks: Array) -> csr_array:
     """Sparse sum (d, d) of the element matrices (c, 2·component, 2·component)."""
     dofs = (beam.nodes[:, :, None] * beam.components + np.arange(beam.components)).reshape(len(beam.nodes), -1)
     rows, columns = np.broadcast_arrays(dofs[:, :, None], dofs[:, None, :])

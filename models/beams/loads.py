@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array, kron
+from scipy.sparse import csr_array, diags_array, kron
 
 from arlequin.models import checks
 from arlequin.models.beams.beam_model import BeamModel
@@ -98,16 +98,21 @@ class _EndLoad:
 
 def force_operator(beam: BeamModel, weight: Array) -> csr_array:
     """Sparse (d, points × axes): nodal forces from forces per unit length at the quadrature points."""
-    cells, points = weight.shape
+    lengths = np.repeat((weight * beam.basis.dx).ravel(), beam.dimension)
+    return csr_array((diags_array(lengths) @ displacement_operator(beam)).T)
+
+
+def displacement_operator(beam: BeamModel) -> csr_array:
+    """Sparse (points × axes, d): displacements at the quadrature points from those of the nodes."""
+    cells, points = np.asarray(beam.basis.dx).shape
     size, axes = beam.components, beam.dimension
-    xi = np.broadcast_to(beam.xi, weight.shape)
+    xi = np.broadcast_to(beam.xi, (cells, points))
     shapes = beam.elements.interpolation(np.arange(cells), xi)[:, :, :axes, :]
-    data = shapes * (weight * beam.basis.dx)[:, :, None, None]
     dofs = (beam.nodes[:, :, None] * size + np.arange(size)).reshape(cells, -1)
-    rows = np.broadcast_to(dofs[:, None, None, :], data.shape)
-    columns = np.broadcast_to(np.arange(cells * points * axes).reshape(cells, points, axes, 1), data.shape)
-    shape = (beam.dof_count, cells * points * axes)
-    return csr_array((data.ravel(), (rows.ravel(), columns.ravel())), shape=shape)
+    rows = np.broadcast_to(np.arange(cells * points * axes).reshape(cells, points, axes, 1), shapes.shape)
+    columns = np.broadcast_to(dofs[:, None, None, :], shapes.shape)
+    shape = (cells * points * axes, beam.dof_count)
+    return csr_array((shapes.ravel(), (rows.ravel(), columns.ravel())), shape=shape)
 
 
 def weight_at(beam: BeamModel, node: int, weight: Array) -> float:

@@ -33,17 +33,17 @@ vol. 1 (2nd ed. 2014), ch. 3, and vol. 2 (2nd ed. 2016), ch. 8. Pipes: Gregory &
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from math import isinf, pi
-from typing import Literal, Self
+from typing import Literal
 
 from scipy.sparse import csr_array
 
 from arlequin.models import checks
 from arlequin.models.beams.beam import Beam
-from arlequin.models.errors import UserError, UserTypeError, short_repr
-from arlequin.models.flow.beam_fields import BeamFields
-from arlequin.models.flow.force import FlowMatrices, check_velocity
+from arlequin.models.errors import UserError, UserTypeError
+from arlequin.models.flow.beam_fields import BeamFields, beam_of
+from arlequin.models.flow.force import Flow, FlowMatrices, check_velocity
 from arlequin.models.part import Part, Weighting
 from arlequin.models.reduction.modal import Modal
 from arlequin.models.signatures import checked_call
@@ -72,13 +72,12 @@ def added_mass(density: float, diameter: float, channel: float = float("inf")) -
     return density * pi * diameter**2 / 4.0 * (channel**2 + diameter**2) / (channel**2 - diameter**2)
 
 
-def beam_of(name: str, part: Part) -> Beam:
-    """The beam of a part, which may be reduced to its modes; UserError for other parts."""
-    if isinstance(part, Beam):
-        return part
-    if isinstance(part, Modal) and isinstance(part.part, Beam):
-        return part.part
-    raise UserTypeError.parameter(f"flow '{name}': part", part, "must be a Beam, or a Modal of a Beam")
+def _beam(name: str, part: Part) -> Beam:
+    """The beam of a part; UserError for other parts."""
+    beam = beam_of(part)
+    if beam is None:
+        raise UserTypeError.parameter(f"flow '{name}': part", part, "must be a Beam, or a Modal of a Beam")
+    return beam
 
 
 def momentum_flux(
@@ -100,7 +99,7 @@ def momentum_flux(
 
 @checked_call
 @dataclass(frozen=True, eq=False, repr=False)
-class PipeFlow:
+class PipeFlow(Flow):
     """Plug flow in a pipe: C = 2MU ∫ w v′, K = −MU² ∫ w′v′ + MU² [w v′] at a free end, from which it leaves as a jet.
 
     part: a `Beam`, or a `Modal` of it. velocity U, m/s; fluid_mass M, kg/m: of the fluid in the pipe, which the beam
@@ -129,11 +128,9 @@ class PipeFlow:
     fluid_mass: float = field(kw_only=True)
     towards: Literal["right", "left"] = field(default="right", kw_only=True)
 
-    __repr__ = short_repr
-
     def __post_init__(self) -> None:
         checks.valid_name(self.name, "name of a flow")
-        beam = beam_of(self.name, self.part)
+        beam = _beam(self.name, self.part)
         check_velocity(self.name, self.velocity)
         checks.positive("fluid_mass", self.fluid_mass)
         checks.one_of("towards", self.towards, ("right", "left"))
@@ -145,24 +142,15 @@ class PipeFlow:
                 f"must be part of the mass of beam '{beam.name}', whose added_mass + carried_mass = {contained:g} kg/m",
             )
 
-    @property
-    def parts(self) -> tuple[Part, ...]:
-        """The pipe."""
-        return (self.part,)
-
-    def at(self, velocity: float) -> Self:
-        """The same flow at another velocity, m/s."""
-        return replace(self, velocity=velocity)
-
     def matrices(self, weights: Mapping[str, Weighting]) -> FlowMatrices:
         """C and K (nodal, nodal) of the pipe."""
-        fields = BeamFields.of(beam_of(self.name, self.part), weights.get(self.part.name))
+        fields = BeamFields.of(_beam(self.name, self.part), weights.get(self.part.name))
         return FlowMatrices(*momentum_flux(fields, self.fluid_mass, self.velocity, self.towards == "right"))
 
 
 @checked_call
 @dataclass(frozen=True, eq=False, repr=False)
-class AxialFlow:
+class AxialFlow(Flow):
     """Flow along the outside of a slender cylinder, by Païdoussis' equation (see `arlequin.models.flow.axial`).
 
     part: a `Beam`, or a `Modal` of it; M of the equations is the beam's `added_mass` (`aq.flow.added_mass`, which takes
@@ -199,11 +187,9 @@ class AxialFlow:
     axially_held: bool = field(default=False, kw_only=True)
     towards: Literal["right", "left"] = field(default="right", kw_only=True)
 
-    __repr__ = short_repr
-
     def __post_init__(self) -> None:
         checks.valid_name(self.name, "name of a flow")
-        beam = beam_of(self.name, self.part)
+        beam = _beam(self.name, self.part)
         check_velocity(self.name, self.velocity)
         for name in ("density", "diameter"):
             checks.positive(name, getattr(self, name))
@@ -223,18 +209,9 @@ class AxialFlow:
                 "added_mass=aq.flow.added_mass(density, diameter)"
             )
 
-    @property
-    def parts(self) -> tuple[Part, ...]:
-        """The cylinder."""
-        return (self.part,)
-
-    def at(self, velocity: float) -> Self:
-        """The same flow at another velocity, m/s."""
-        return replace(self, velocity=velocity)
-
     def matrices(self, weights: Mapping[str, Weighting]) -> FlowMatrices:
         """C and K (nodal, nodal) of the cylinder."""
-        beam, u = beam_of(self.name, self.part), self.velocity
+        beam, u = _beam(self.name, self.part), self.velocity
         fields = BeamFields.of(beam, weights.get(self.part.name))
         forward = self.towards == "right"
         way, down, up = (1.0, "right", "left") if forward else (-1.0, "left", "right")

@@ -2,14 +2,22 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
 
+from arlequin.models.beams.assembled import element_sum
 from arlequin.models.beams.beam import Beam
 from arlequin.models.beams.loads import weight_at
 from arlequin.models.part import Weighting
+from arlequin.models.reduction.modal import Modal
 from arlequin.models.types import Array
+
+
+def beam_of(part: Any) -> Beam | None:
+    """The beam of a part, which may be reduced to its modes; None of other parts."""
+    return part.model if isinstance(part, Beam | Modal) and isinstance(part.model, Beam) else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,10 +84,6 @@ class BeamFields:
         return np.einsum("pa,cqad->cqpd", beam.frame[1:axes, :axes], shapes[:, :, :axes, :])
 
     def _sum(self, blocks: Array) -> csr_array:
-        beam = self.beam
-        dofs = (beam.nodes[:, :, None] * beam.components + np.arange(beam.components)).reshape(len(beam.nodes), -1)
-        rows, columns = np.broadcast_arrays(dofs[:, :, None], dofs[:, None, :])
-        matrix = csr_array((blocks.ravel(), (rows.ravel(), columns.ravel())), shape=(beam.dof_count, beam.dof_count))
-        matrix.sum_duplicates()
+        matrix = element_sum(self.beam, blocks)
         matrix.eliminate_zeros()
         return matrix

@@ -31,17 +31,17 @@ Source: Connors, Flow-Induced Vibration in Heat Exchangers, ASME 1970, 42–56; 
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from math import pi, sqrt
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse import csr_array
 
 from arlequin.models import checks
-from arlequin.models.errors import UserError, short_repr
-from arlequin.models.flow.force import FlowMatrices, check_velocity
+from arlequin.models.errors import UserError
+from arlequin.models.flow.force import Flow, FlowMatrices, check_velocity
 from arlequin.models.flow.tube_fields import Profile, TubeFields, check_tube, part_of, unit
 from arlequin.models.part import Part, Weighting
 from arlequin.models.signatures import checked_call, takes
@@ -100,7 +100,7 @@ def connors_velocity(
 
 @checked_call
 @dataclass(frozen=True, eq=False, repr=False)
-class TubeRow:
+class TubeRow(Flow):
     """Forces of a cross flow on the tubes of a row by the displacements of their neighbours (Connors, Blevins).
 
         F_x = ¼ρU² C_x (y_{j+1} − y_{j−1}),    F_y = ¼ρU² C_y (x_{j+1} − x_{j−1})    per length of tube j
@@ -140,8 +140,6 @@ class TubeRow:
     length: float | None = field(default=None, kw_only=True)
     ends: Literal["rigid", "periodic"] = field(default="rigid", kw_only=True)
     profile: Profile | None = field(default=None, kw_only=True)
-
-    __repr__ = short_repr
 
     def __post_init__(self) -> None:
         checks.valid_name(self.name, "name of a flow")
@@ -185,10 +183,6 @@ class TubeRow:
         """The parts of the tubes."""
         return tuple(part_of(tube) for tube in self.tubes)
 
-    def at(self, velocity: float) -> Self:
-        """The same flow at another velocity, m/s."""
-        return replace(self, velocity=velocity)
-
     def matrices(self, weights: Mapping[str, Weighting]) -> FlowMatrices:
         """K (nodal, nodal) of the parts of all tubes; C = 0."""
         fields = [TubeFields.of(tube, self.length, weights.get(part_of(tube).name)) for tube in self.tubes]
@@ -223,7 +217,7 @@ class TubeRow:
 
 @checked_call
 @dataclass(frozen=True, eq=False, repr=False)
-class QuasiSteadyTube:
+class QuasiSteadyTube(Flow):
     """Force of a cross flow on one flexible tube among rigid ones, by its own displacement and velocity, per length,
 
         F_y = ½ρU²D [κ (y − τẏ)/D − C_D ẏ/U],   τ = μD/U,    F_x = −ρU D C_D ẋ
@@ -262,8 +256,6 @@ class QuasiSteadyTube:
     length: float | None = field(default=None, kw_only=True)
     profile: Profile | None = field(default=None, kw_only=True)
 
-    __repr__ = short_repr
-
     def __post_init__(self) -> None:
         checks.valid_name(self.name, "name of a flow")
         check_tube(self.name, self.tube, self.length)
@@ -283,10 +275,6 @@ class QuasiSteadyTube:
     def parts(self) -> tuple[Part, ...]:
         """The part of the tube."""
         return (part_of(self.tube),)
-
-    def at(self, velocity: float) -> Self:
-        """The same flow at another velocity, m/s."""
-        return replace(self, velocity=velocity)
 
     def matrices(self, weights: Mapping[str, Weighting]) -> FlowMatrices:
         """C and K (nodal, nodal) of the tube."""

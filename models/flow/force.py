@@ -1,13 +1,13 @@
 """Forces of a flow on parts: matrices of damping and stiffness that are in general not symmetric."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Protocol, Self, runtime_checkable
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, Self, cast, runtime_checkable
 
 from scipy.sparse import csr_array
 
 from arlequin.models import checks
-from arlequin.models.errors import UserError
+from arlequin.models.errors import UserError, short_repr
 from arlequin.models.part import Part, Weighting
 
 
@@ -47,6 +47,22 @@ class FlowForce(Protocol):
         """The matrices, C proportional to U and K to U²; weights: of the parts that share their energy with others in a
         junction, by name."""
         ...
+
+
+class Flow:
+    """Base class of the flows here: dataclasses with the field `velocity`, which act on their `part`."""
+
+    part: Any
+    __repr__ = short_repr
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """The part on which it acts."""
+        return (self.part,)
+
+    def at(self, velocity: float) -> Self:
+        """The same flow at another velocity, m/s."""
+        return cast(Self, replace(cast(Any, self), velocity=velocity))
 
 
 def check_velocity(name: str, velocity: Any) -> float:

@@ -1,7 +1,7 @@
 """Flows given by matrices, as those of superelements."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
@@ -9,16 +9,16 @@ import scipy.sparse as sp
 from scipy.sparse import csr_array
 
 from arlequin.models import checks
-from arlequin.models.errors import UserError, UserTypeError, short_repr
-from arlequin.models.flow.force import FlowForce, FlowMatrices, check_velocity
-from arlequin.models.part import Part, Weighting
+from arlequin.models.errors import UserError, UserTypeError
+from arlequin.models.flow.force import Flow, FlowForce, FlowMatrices, check_velocity
+from arlequin.models.part import Weighting
 from arlequin.models.reduction.superelement import Superelement
 from arlequin.models.signatures import checked_call
 
 
 @checked_call
 @dataclass(frozen=True, eq=False, repr=False)
-class MatrixFlow:
+class MatrixFlow(Flow):
     """Forces f = −U C₁ v − U² K₂ u of a flow on one part, given by matrices, as of a superelement.
 
     part: a `Superelement`, whose coordinates d they are of, or another part, whose nodal displacements (node by node)
@@ -39,8 +39,6 @@ class MatrixFlow:
     velocity: float
     damping: Any = field(default=None, kw_only=True)
     stiffness: Any = field(default=None, kw_only=True)
-
-    __repr__ = short_repr
 
     def __post_init__(self) -> None:
         checks.valid_name(self.name, "name of a flow")
@@ -92,15 +90,6 @@ class MatrixFlow:
     def size(self) -> int:
         """Number of coordinates d."""
         return int(self.part.stiffness.shape[0] if isinstance(self.part, Superelement) else self.part.dof_count)
-
-    @property
-    def parts(self) -> tuple[Part, ...]:
-        """The part."""
-        return (self.part,)
-
-    def at(self, velocity: float) -> Self:
-        """The same flow at another velocity, m/s."""
-        return replace(self, velocity=velocity)
 
     def matrices(self, weights: Mapping[str, Weighting]) -> FlowMatrices:
         """C and K on the coordinates of a superelement, or on the nodal displacements of another part."""

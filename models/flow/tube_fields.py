@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, eye_array, kron
 
 from arlequin.models import checks
-from arlequin.models.beams.beam import Beam
+from arlequin.models.beams.loads import displacement_operator
 from arlequin.models.errors import UserError, UserTypeError
+from arlequin.models.flow.beam_fields import beam_of
 from arlequin.models.part import Part, Surface, Weighting
-from arlequin.models.reduction.modal import Modal
 from arlequin.models.types import Array
 
 Profile = Callable[[Array], Any]
@@ -19,9 +19,9 @@ Profile = Callable[[Array], Any]
 
 @dataclass(frozen=True, eq=False)
 class TubeFields:
-    """Displacement N (p, axis, nodal) of a tube at points (axis, p), m, that stand for lengths (p,), m, of it."""
+    """Displacement (p × axis, nodal) of a tube at points (axis, p), m, that stand for lengths (p,), m, of it."""
 
-    shapes: Array
+    displacement: csr_array
     points: Array
     lengths: Array
 
@@ -30,27 +30,18 @@ class TubeFields:
         """Of a beam over its length, under the weights of its junctions; of a surface by the shares of its nodes."""
         if isinstance(tube, Surface):
             assert length is not None
-            axes = tube.positions.shape[1]
-            shapes = tube.motion.toarray().reshape(len(tube.nodes), axes, -1)
             shares = np.maximum(tube.areas, 0.0)
-            return cls(shapes, tube.positions.T, length * shares / shares.sum())
-        beam = tube.part if isinstance(tube, Modal) else tube
-        assert isinstance(beam, Beam)
+            return cls(tube.motion, tube.positions.T, length * shares / shares.sum())
+        beam = beam_of(tube)
+        assert beam is not None
         dx = np.asarray(beam.basis.dx)
         lengths = dx if weighting is None else weighting.mass * dx
-        cells, axes = len(beam.nodes), beam.dimension
-        xi = np.broadcast_to(beam.xi, lengths.shape)
-        local = beam.elements.interpolation(np.arange(cells), xi)[:, :, :axes, :]
-        shapes = np.zeros((*lengths.shape, axes, beam.dof_count))
-        dofs = (beam.nodes[:, :, None] * beam.components + np.arange(beam.components)).reshape(cells, -1)
-        for c in range(cells):
-            shapes[c][:, :, dofs[c]] = local[c]
-        flat = shapes.reshape(-1, axes, beam.dof_count)
-        return cls(flat, beam.quadrature_points().reshape(axes, -1), lengths.ravel())
+        points = beam.quadrature_points().reshape(beam.dimension, -1)
+        return cls(displacement_operator(beam), points, lengths.ravel())
 
     def along(self, direction: Array) -> csr_array:
         """Displacement (p, nodal) along a direction (axis,)."""
-        return csr_array(np.einsum("pan,a->pn", self.shapes, direction))
+        return csr_array(kron(eye_array(self.lengths.size), direction[None]) @ self.displacement)
 
     def weighted(self, profile: Profile | None, power: int) -> Array:
         """Lengths times (velocity profile)^power (p,), m."""
@@ -69,7 +60,7 @@ def check_tube(name: str, tube: Any, length: float | None) -> None:
             raise UserError(f"flow '{name}': '{tube.name}' of '{tube.part.name}' needs length=, m, exposed to the flow")
         checks.positive("length", length)
         return
-    if not (isinstance(tube, Beam) or (isinstance(tube, Modal) and isinstance(tube.part, Beam))):
+    if beam_of(tube) is None:
         rule = 'must be a Beam, a Modal of a Beam, or part.boundary("name") with length='
         raise UserTypeError.parameter(f"flow '{name}': tube", tube, rule)
     if length is not None:
@@ -89,9 +80,7 @@ def unit(name: str, direction: Any, tube: "Part | Surface") -> Array:
     if not size > 0.0:
         raise UserError.parameter(name, direction, "must not be zero")
     vector = vector / size
-    if not isinstance(tube, Surface):
-        beam = tube.part if isinstance(tube, Modal) else tube
-        assert isinstance(beam, Beam)
-        if abs(vector @ beam.frame[0, :axes]) > 1e-9:
-            raise UserError.parameter(name, direction, f"must be perpendicular to the axis of '{beam.name}'")
+    beam = beam_of(tube)
+    if beam is not None and abs(vector @ beam.frame[0, :axes]) > 1e-9:
+        raise UserError.parameter(name, direction, f"must be perpendicular to the axis of '{beam.name}'")
     return vector
