@@ -14,6 +14,7 @@ from arlequin.models.checks import instance, positive
 from arlequin.models.errors import ModelWarning, UserError, warn_user
 from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array
+from arlequin.results.conventions import described
 
 _SHARE = 0.01  # of the damage that may come from beyond the curve without a warning
 
@@ -64,12 +65,12 @@ def damage(
     with np.errstate(divide="ignore"):
         repetitions = at_failure / sums
     fields = {
-        "damage": (dims, sums, {"units": "1", "long_name": "damage of the record"}),
-        "repetitions": (dims, repetitions, {"units": "1", "long_name": "repetitions of the record up to failure"}),
+        "damage": (dims, sums, described("1", "damage of the record")),
+        "repetitions": (dims, repetitions, described("1", "repetitions of the record up to failure")),
     }
     duration = table.attrs.get("duration")
     if duration is not None:
-        fields["life"] = (dims, duration * repetitions, {"units": "s", "long_name": "fatigue life"})
+        fields["life"] = (dims, duration * repetitions, described("s", "fatigue life"))
     coords = {key: value for key, value in table.coords.items() if "cycle" not in value.dims}
     attributes = {"miner_sum": at_failure, **({} if duration is None else {"duration": duration})}
     return xarray.Dataset(fields, coords, attributes)

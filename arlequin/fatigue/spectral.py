@@ -34,6 +34,7 @@ from arlequin.models.checks import finite, finite_array, instance, one_of, posit
 from arlequin.models.errors import UserError, UserTypeError
 from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array
+from arlequin.results.conventions import described
 
 Method = Literal["narrow-band", "dirlik", "tovo-benasciutti"]
 
@@ -93,9 +94,9 @@ def spectral_damage(
     per_unit = _unit_stress(array.attrs.get("units"), stress_per_unit)
     at_failure, chosen = positive("miner_sum", miner_sum), one_of("method", method, get_args(Method))
     mean_stress = finite("mean", mean)
-    factor = per_unit * _factor(curve, correction, mean_stress)
+    factor = _factor(curve, correction, mean_stress)
     moments = Moments(*(per_unit**2 * moment for moment in _moments(frequencies, array.values)))
-    corrected = Moments(*((factor / per_unit) ** 2 * moment for moment in moments))
+    corrected = Moments(*(factor**2 * moment for moment in moments))
     with np.errstate(divide="ignore", invalid="ignore"):
         crossings = np.nan_to_num(np.sqrt(moments.second / moments.zeroth))
         peaks = np.nan_to_num(np.sqrt(moments.fourth / moments.second))
@@ -109,12 +110,12 @@ def spectral_damage(
         life = at_failure / rate
     dims = [name for name in array.dims if name != "frequency"]
     fields = {
-        "damage_rate": (dims, rate, {"units": "1/s", "long_name": "fatigue damage per time"}),
-        "life": (dims, life, {"units": "s", "long_name": "fatigue life"}),
-        "rms": (dims, np.sqrt(moments.zeroth), {"units": "Pa", "long_name": "rms stress"}),
-        "zero_crossings": (dims, crossings, {"units": "Hz", "long_name": "upward zero crossings per time"}),
-        "peaks": (dims, peaks, {"units": "Hz", "long_name": "peaks per time"}),
-        "irregularity": (dims, irregularity, {"units": "1", "long_name": "zero crossings per peak"}),
+        "damage_rate": (dims, rate, described("1/s", "fatigue damage per time")),
+        "life": (dims, life, described("s", "fatigue life")),
+        "rms": (dims, np.sqrt(moments.zeroth), described("Pa", "rms stress")),
+        "zero_crossings": (dims, crossings, described("Hz", "upward zero crossings per time")),
+        "peaks": (dims, peaks, described("Hz", "peaks per time")),
+        "irregularity": (dims, irregularity, described("1", "zero crossings per peak")),
     }
     coords = {key: value for key, value in array.coords.items() if "frequency" not in value.dims}
     return xarray.Dataset(fields, coords, {"method": chosen, "mean_stress": mean_stress, "miner_sum": at_failure})
@@ -165,9 +166,9 @@ def _factor(curve: SNCurve, correction: MeanStress | None, mean: float) -> float
         if mean:
             raise UserError("correction: must be given, as aq.fatigue.Goodman(ultimate), for a mean stress")
         return 1.0
-    if isinstance(correction, Walker | SmithWatsonTopper) or (curve.ratio != -1.0):
-        if curve.ratio != -1.0:
-            raise UserError.parameter("curve", f"ratio {curve.ratio:g}", "must have the ratio -1 for a spectrum")
+    if curve.ratio != -1.0:
+        raise UserError.parameter("curve", f"ratio {curve.ratio:g}", "must have the ratio -1 for a spectrum")
+    if isinstance(correction, Walker | SmithWatsonTopper):
         raise UserError.parameter("correction", correction, "must be a factor of the stress: Goodman, Gerber, Morrow")
     one = corrected_ranges(np.array([2.0]), np.array([mean]), curve, correction)
     return float(one[0]) / 2.0

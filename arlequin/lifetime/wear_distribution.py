@@ -157,41 +157,44 @@ def _dataset(rows: dict[str, Array], found: xarray.Dataset, names: list[str], co
     interval = np.array(proportion(reached, count, confidence))
     rank = tolerance_rank(count)
     ordered_depths, ordered_times = np.sort(depths, axis=0), np.sort(rows["time_to_limit"])
-    about = described
     fields: dict[str, Any] = {
-        "depth_mean": ("time", depths.mean(axis=0), about("m", "mean worn depth")),
-        "depth_median": ("time", np.median(depths, axis=0), about("m", "median worn depth")),
+        "depth_mean": ("time", depths.mean(axis=0), described("m", "mean worn depth")),
+        "depth_median": ("time", np.median(depths, axis=0), described("m", "median worn depth")),
         "depth_band": (
             ("bound", "time"),
             np.quantile(depths, [tail, 1.0 - tail], axis=0),
-            about("m", f"band of {100 * confidence:g} % of the worn depths"),
+            described("m", f"band of {100 * confidence:g} % of the worn depths"),
         ),
         "depth_tolerance": (
             "time",
             np.full(time.size, np.nan) if rank is None else ordered_depths[count - rank],
-            about("m", "worn depth of 95 % of all lives at most, with 95 % confidence"),
+            described("m", "worn depth of 95 % of all lives at most, with 95 % confidence"),
         ),
-        "exceedance": ("time", reached / count, about("1", "probability that the limit is exceeded")),
-        "exceedance_interval": (("bound", "time"), interval, about("1", "confidence interval of the exceedance")),
+        "exceedance": ("time", reached / count, described("1", "probability that the limit is exceeded")),
+        "exceedance_interval": (("bound", "time"), interval, described("1", "confidence interval of the exceedance")),
         # without interpolation: some are infinite
         "time_to_limit_quantile": (
             "quantile",
             np.quantile(ordered_times, _QUANTILES, method="inverted_cdf"),
-            about("s", "time to the limit"),
+            described("s", "time to the limit"),
         ),
         "time_to_limit_tolerance": (
             (),
             np.nan if rank is None else ordered_times[rank - 1],
-            about("s", "time to the limit of 95 % of all lives at least, with 95 % confidence"),
+            described("s", "time to the limit of 95 % of all lives at least, with 95 % confidence"),
         ),
-        "mean_interval": ("bound", found["interval"].values, about("m", "interval of the mean worn depth at the end")),
-        "depth": (("sample", "time"), depths, about("m", "worn depth")),
-        "time_to_limit": ("sample", rows["time_to_limit"], about("s", "time to the limit")),
+        "mean_interval": (
+            "bound",
+            found["interval"].values,
+            described("m", "interval of the mean worn depth at the end"),
+        ),
+        "depth": (("sample", "time"), depths, described("m", "worn depth")),
+        "time_to_limit": ("sample", rows["time_to_limit"], described("s", "time to the limit")),
     }
     for name in names:
-        fields[f"input_{name}"] = ("sample", found[f"input_{name}"].values[0], about("1", name))
+        fields[f"input_{name}"] = ("sample", found[f"input_{name}"].values[0], described("1", name))
     coords = {
-        "time": ("time", time, about("s", "time in service")),
+        "time": ("time", time, described("s", "time in service")),
         "bound": ["lower", "upper"],
         "quantile": list(_QUANTILES),
     }
@@ -219,7 +222,4 @@ def tolerance_rank(count: int) -> int | None:
     """
     from scipy.stats import binom
 
-    rank = 0
-    while binom.sf(rank, count, 1.0 - SHARE) >= CONFIDENCE:
-        rank += 1
-    return rank or None
+    return int(binom.ppf(1.0 - CONFIDENCE, count, 1.0 - SHARE)) or None

@@ -17,6 +17,7 @@ from arlequin.models.errors import UserError
 from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array
 from arlequin.multilevel.laws.wear import WearState
+from arlequin.results.conventions import described, of_evaluation
 from arlequin.run.wear_cycles import CycleJump, step_cycles
 from arlequin.schemes import State
 
@@ -89,8 +90,8 @@ def wear_life(
         run.commit(run.tried(1))
     else:
         step_cycles(run, 0, 1, count, jump)
-    history = run.history()
-    return _dataset(history, scars, span, names, allowed, thickness, run.attributes)
+    numbers = {"runs": run.computed, "jump_error": float(run.attributes.get("jump_error", 0.0))}
+    return _dataset(run.history(), scars, span, names, allowed, thickness, numbers)
 
 
 def _limit(limit: Any, wall: Any, share: Any) -> tuple[float | None, float | None]:
@@ -122,6 +123,7 @@ class _History:
         P is interpolated between the volumes of the computed windows, monotonically: the time has no error of the
         jumps but that of these volumes along the path of all supports. Beyond the last one P is constant.
         """
+        from scipy.integrate import cumulative_trapezoid
         from scipy.interpolate import PchipInterpolator
 
         nodes, first = np.unique(self.volume[:, support], return_index=True)
@@ -135,7 +137,7 @@ class _History:
             volume = np.append((nodes[:-1, None] + np.diff(nodes)[:, None] * share).ravel(), nodes[-1])
             power = np.asarray(PchipInterpolator(nodes, powers)(volume))
         rate = self.factors[support] * np.maximum(power, least)
-        time = np.concatenate([[0.0], np.cumsum(0.5 * np.diff(volume) * (1.0 / rate[1:] + 1.0 / rate[:-1]))])
+        time = cumulative_trapezoid(1.0 / rate, volume, initial=0.0)
         return np.append(time, time[-1] + duration), np.append(volume, volume[-1] + rate[-1] * duration)
 
 
@@ -149,6 +151,7 @@ class _Windows:
     window: float  # s
     extra: Any = None
     attributes: dict[str, str | int | float] = field(default_factory=dict)
+    computed: int = 0  # windows, those of jumps that were refused included
     _nodes: list[tuple[int, Array, Array, Array]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -156,7 +159,6 @@ class _Windows:
         self.assembly = SimpleNamespace(contact_count=self.factors.size)
         worn = WearState(np.zeros(self.factors.size), np.zeros(self.factors.size))
         self.state = State(0, none, none, none, none, 0.0, 0.0, 0.0, none, worn=worn)
-        self._computed = 0
 
     def tried(self, n: int) -> list[tuple[State, Any]]:
         """The state after window n, whose work rates are those at the depths before it."""
@@ -164,7 +166,7 @@ class _Windows:
         before = self.state.worn.depth
         depths = np.array([scar.depth(float(worn)) for scar, worn in zip(self.scars, before, strict=True)])
         powers = self.rates(depths)
-        self._computed += 1
+        self.computed += 1
         worn = self.factors * powers * self.window
         return [(replace(self.state, n=n, worn=self.state.worn.after(worn)), (before, depths, powers))]
 
@@ -180,7 +182,6 @@ class _Windows:
     def history(self) -> _History:
         """The computed windows."""
         number, volumes, depths, powers = (np.array(each) for each in zip(*self._nodes, strict=True))
-        self.attributes = {"runs": self._computed, "jump_error": float(self.attributes.get("jump_error", 0.0))}
         return _History(self.window * (number - 1.0), volumes, depths, powers, self.factors)
 
 
@@ -191,37 +192,35 @@ def _dataset(
     names: tuple[str, ...],
     limit: float | None,
     wall: float | None,
-    attributes: Mapping[str, Any],
+    numbers: Mapping[str, Any],
 ) -> xarray.Dataset:
-    from arlequin.results.conventions import of_evaluation
-
     time = np.linspace(0.0, duration, INSTANTS)
     curves = [history.curve(n, duration) for n in range(len(names))]
     volume = np.array([np.interp(time, *curve) for curve in curves])
     depth = np.array([[scar.depth(v) for v in row] for scar, row in zip(scars, volume.tolist(), strict=True)])
     over = ("support", "time")
     fields: dict[str, Any] = {
-        "depth": (over, depth, {"units": "m", "long_name": "worn depth"}),
-        "volume": (over, volume, {"units": "m^3", "long_name": "worn volume"}),
-        "work_rate": (("support", "run"), history.work_rate.T, {"units": "W", "long_name": "mean work rate"}),
-        "run_depth": (("support", "run"), history.depth.T, {"units": "m", "long_name": "worn depth of the run"}),
+        "depth": (over, depth, described("m", "worn depth")),
+        "volume": (over, volume, described("m^3", "worn volume")),
+        "work_rate": (("support", "run"), history.work_rate.T, described("W", "mean work rate")),
+        "run_depth": (("support", "run"), history.depth.T, described("m", "worn depth of the run")),
     }
-    numbers: dict[str, Any] = dict(attributes)
+    attributes: dict[str, Any] = {"kind": "wear_life", **numbers}
     if wall is not None:
-        fields["wall_share"] = (over, depth / wall, {"units": "1", "long_name": "worn share of the wall"})
-        numbers["wall"] = wall
+        fields["wall_share"] = (over, depth / wall, described("1", "worn share of the wall"))
+        attributes["wall"] = wall
     if limit is not None:
         times = [
             _first_time(*curve, scar.worn_volume(limit), duration) for curve, scar in zip(curves, scars, strict=True)
         ]
-        fields["time_to_limit"] = ("support", times, {"units": "s", "long_name": "time to the limit"})
-        numbers["limit"] = limit
+        fields["time_to_limit"] = ("support", times, described("s", "time to the limit"))
+        attributes["limit"] = limit
     coords = {
-        "time": ("time", time, {"units": "s", "long_name": "time in service"}),
+        "time": ("time", time, described("s", "time in service")),
         "support": list(names),
-        "run_time": ("run", history.start, {"units": "s", "long_name": "start of the window, as jumped to"}),
+        "run_time": ("run", history.start, described("s", "start of the window, as jumped to")),
     }
-    return xarray.Dataset(fields, coords, {"kind": "wear_life", **numbers, **of_evaluation("wear_life")})
+    return xarray.Dataset(fields, coords, {**attributes, **of_evaluation("wear_life")})
 
 
 def _first_time(time: Array, volumes: Array, volume: float, duration: float) -> float:

@@ -10,6 +10,7 @@ import xarray
 from arlequin.models.checks import integer
 from arlequin.models.errors import UserTypeError
 from arlequin.models.signatures import checked_call
+from arlequin.models.types import Array
 from arlequin.results.wear import MONTH
 
 if TYPE_CHECKING:
@@ -38,39 +39,42 @@ def wear_table(life: Any, rows: int = 7) -> pandas.DataFrame:
     if kind not in KINDS:
         raise UserTypeError.parameter("life", life, "must be the Dataset of wear_life or wear_life_distribution")
     count = integer("rows", rows, 2, 1000)
-    duration = float(life["time"][-1])
-    at = life.interp(time=np.linspace(0.0, duration, count)) if kind == KINDS[0] else _interpolated(life, count)
-    columns: dict[str, Any] = {"time (months)": np.round(at["time"].values / MONTH, 2)}
+    wanted = np.linspace(0.0, float(life["time"][-1]), count)
     if kind == KINDS[0]:
-        for name in life["support"].values.tolist():
-            label = "" if life.sizes["support"] == 1 else f" {name}"
-            columns[f"depth{label} (µm)"] = np.round(1e6 * at["depth"].sel(support=name).values, 2)
-            if "wall_share" in at:
-                columns[f"share of the wall{label} (%)"] = np.round(
-                    100.0 * at["wall_share"].sel(support=name).values, 2
-                )
-    else:
-        percent = f"{100.0 * float(life.attrs['confidence']):g} %"
-        for label, values in (
-            ("mean depth (µm)", at["depth_mean"]),
-            ("median depth (µm)", at["depth_median"]),
-            (f"{percent} band from (µm)", at["depth_band"].sel(bound="lower")),
-            (f"{percent} band to (µm)", at["depth_band"].sel(bound="upper")),
-            ("95/95 limit (µm)", at["depth_tolerance"]),
-        ):
-            columns[label] = np.round(1e6 * values.values, 2)
-        for label, values in (
-            ("P(limit exceeded) (%)", at["exceedance"]),
-            (f"{percent} interval from (%)", at["exceedance_interval"].sel(bound="lower")),
-            (f"{percent} interval to (%)", at["exceedance_interval"].sel(bound="upper")),
-        ):
-            columns[label] = np.round(100.0 * values.values, 2)
+        at = life.interp(time=wanted)
+        columns = _of_life(at)
+    else:  # at the nearest times of the samples
+        at = life.drop_dims("sample").sel(time=wanted, method="nearest")
+        columns = _of_distribution(at)
     import pandas
 
-    return pandas.DataFrame(columns)
+    rounded = {label: np.round(values, 2) for label, values in columns.items()}
+    return pandas.DataFrame({"time (months)": np.round(at["time"].values / MONTH, 2), **rounded})
 
 
-def _interpolated(life: xarray.Dataset, count: int) -> xarray.Dataset:
-    """The distribution at equidistant times: those of samples, and of probabilities, that are the nearest."""
-    wanted = np.linspace(0.0, float(life["time"][-1]), count)
-    return life.drop_dims("sample").sel(time=wanted, method="nearest")
+def _of_life(life: xarray.Dataset) -> dict[str, Array]:
+    """Depth, µm, and share of the wall, %, of each support."""
+    columns: dict[str, Array] = {}
+    for name in life["support"].values.tolist():
+        label = "" if life.sizes["support"] == 1 else f" {name}"
+        one = life.sel(support=name)
+        columns[f"depth{label} (µm)"] = 1e6 * one["depth"].values
+        if "wall_share" in one:
+            columns[f"share of the wall{label} (%)"] = 100.0 * one["wall_share"].values
+    return columns
+
+
+def _of_distribution(life: xarray.Dataset) -> dict[str, Array]:
+    """Depths, µm, and the probability that the limit is exceeded, %, with their bands."""
+    percent = f"{100.0 * float(life.attrs['confidence']):g} %"
+    band, interval = life["depth_band"], life["exceedance_interval"]
+    return {
+        "mean depth (µm)": 1e6 * life["depth_mean"].values,
+        "median depth (µm)": 1e6 * life["depth_median"].values,
+        f"{percent} band from (µm)": 1e6 * band.sel(bound="lower").values,
+        f"{percent} band to (µm)": 1e6 * band.sel(bound="upper").values,
+        "95/95 limit (µm)": 1e6 * life["depth_tolerance"].values,
+        "P(limit exceeded) (%)": 100.0 * life["exceedance"].values,
+        f"{percent} interval from (%)": 100.0 * interval.sel(bound="lower").values,
+        f"{percent} interval to (%)": 100.0 * interval.sel(bound="upper").values,
+    }

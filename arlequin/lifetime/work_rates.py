@@ -6,7 +6,7 @@ that impacts and slides between them count for what they rub.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +18,7 @@ from arlequin.models.errors import UserError, UserTypeError
 from arlequin.models.signatures import takes
 from arlequin.models.types import Array
 from arlequin.results.wear import mean_power
-from arlequin.sweeps.quantity import completed
+from arlequin.sweeps.quantity import completed, is_table
 
 ONLY = ("support",)  # name of the support of a study that names none
 _RULE = "must be W, {support: W}, a result, or a function of the worn depth that gives one of them or a study"
@@ -44,7 +44,7 @@ class WorkRates:
             if isinstance(supports, str) or not all(isinstance(name, str) for name in supports) or not supports:
                 raise UserTypeError.parameter("supports", supports, "must be a list of names")
             names = tuple(supports)
-        elif isinstance(work_rate, Mapping) and not isinstance(work_rate, xarray.DataTree | xarray.Dataset):
+        elif is_table(work_rate):
             names = tuple(map(str, work_rate))
         elif isinstance(work_rate, xarray.DataTree):
             names = _rubbing(work_rate)
@@ -89,7 +89,7 @@ def _value(name: str, output: Any, supports: tuple[str, ...], start: float) -> A
         if len(rubbing) > 1 and supports == ONLY:
             raise UserError(f"supports: must be given, of {', '.join(rubbing)}")
         values = [mean_power(output, support, start, end) for support in rubbing]
-    elif isinstance(output, Mapping) and not isinstance(output, xarray.Dataset):
+    elif is_table(output):
         if set(output) != set(supports):
             raise UserError(f"{name}: must be of {', '.join(supports)}, not {', '.join(map(str, output)) or 'nothing'}")
         values = [_number(f"{name}[{support!r}]", output[support]) for support in supports]

@@ -630,7 +630,7 @@ class ContactEquations:
         """The laws without an internal variable."""
         return self.laws.without_memory if self.laws.memory else self.laws
 
-    @property
+    @cached_property
     def _plain_coefficients(self) -> Any:
         """Their coefficients (l, m)."""
         return np.delete(self.data.coefficients, self.laws.memory_rows, axis=0)
@@ -790,12 +790,12 @@ def _short(values: Array, slopes: Array, smooth_length: Array) -> Array:
     return np.maximum(np.minimum(short_step, _WITHIN * smooth_length), _SHORTEST * short_step)
 
 
+@lru_cache(maxsize=4096)
 def _kinks_of(law: Any) -> tuple[float, ...]:
     """Gaps, m, at which the slope of a regular law jumps."""
     return law.kinks if isinstance(law, BilateralLaw) else (_top_of(law),)
 
 
-@lru_cache(maxsize=4096)
 def _top_of(law: Any) -> float:
     """The largest gap, m, at which a regular law acts; by bisection."""
     low, high = -1.0, 1.0
