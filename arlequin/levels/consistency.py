@@ -6,12 +6,12 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse as sp
 
+from arlequin.models.linalg.rigid_modes import rigid_modes
 from arlequin.models.part import Part
 from arlequin.models.types import Array
 from arlequin.solvers.condensed import ConstrainedSystem, RigidCondensed
 from arlequin.solvers.solver_choice import mass_system
 from arlequin.system.assembly import Assembly
-from arlequin.transfer.rigid_modes import rigid_modes
 
 _INDEPENDENT = 1e-10
 _ROUND_OFF = 1e-14  # relative to the terms of a constraint

@@ -33,6 +33,7 @@ from arlequin.models.beams.beam import Beam
 from arlequin.models.errors import UserError
 from arlequin.models.fem.continuum import Continuum
 from arlequin.models.linalg.factor import Factor, factorise
+from arlequin.models.linalg.rigid_modes import rigid_modes
 from arlequin.models.materials.point import CompiledLaw
 from arlequin.models.part import Part
 from arlequin.models.types import Array, Indices
@@ -40,7 +41,6 @@ from arlequin.overlap.intersect import MAX_DEGREE, Overlap, intersect
 from arlequin.transfer.fields import field_at, model_of, section_rotations
 from arlequin.transfer.former_part import former_part
 from arlequin.transfer.point_values import CellPolynomials
-from arlequin.transfer.rigid_modes import rigid_modes
 
 _LEAST_COVERED = 0.5  # of a cell
 _SCALE = 2.0  # ratio of the extents of both meshes above which the units are in doubt

@@ -147,26 +147,20 @@ def _doubled(mesh: Any, name: str, facets: Indices, sides: Indices) -> tuple[Ind
     nodes = np.asarray(mesh.dofs.element_dofs, dtype=np.int64).copy()
     count, (n, cells) = int(nodes.max()) + 1, nodes.shape
     on_section = np.zeros(count, dtype=bool)
-    for first, second in sides.T:
-        on_section[np.intersect1d(nodes[:, first], nodes[:, second])] = True
+    on_section[mesh.dofs.get_facet_dofs(facets).flatten()] = True
     # place: node i of cell c at i * cells + c; connected across all other facets
     others = np.setdiff1d(np.flatnonzero(mesh.f2t[1] >= 0), facets)
-    pairs = mesh.f2t[:, others]
-    pairs = pairs[:, on_section[nodes[:, pairs[0]]].any(axis=0)]
-    rows, columns = [], []
-    for i in range(n):
-        for j in range(n):
-            same = np.flatnonzero((nodes[i, pairs[0]] == nodes[j, pairs[1]]) & on_section[nodes[i, pairs[0]]])
-            rows.append(i * cells + pairs[0, same])
-            columns.append(j * cells + pairs[1, same])
-    row, column = np.concatenate(rows), np.concatenate(columns)
-    graph = sp.csr_array((np.ones(row.size), (row, column)), shape=(n * cells, n * cells))
+    first, second = mesh.f2t[:, others]
+    near = on_section[nodes[:, first]].any(axis=0)
+    first, second = first[near], second[near]
+    i, j, pair = np.nonzero(_common(nodes, first, second) & on_section[nodes[:, first]][:, None])
+    ends = i * cells + first[pair], j * cells + second[pair]
+    graph = sp.csr_array((np.ones(pair.size), ends), shape=(n * cells, n * cells))
     groups, group = sp.csgraph.connected_components(graph, directed=False)
     group = group.reshape(n, cells)
     touched = np.zeros((2, groups), dtype=bool)
-    for side in range(2):
-        for cell, other in zip(sides[side], sides[1 - side], strict=True):
-            touched[side, group[np.isin(nodes[:, cell], nodes[:, other]), cell]] = True
+    for side, other, reached in zip(sides, sides[::-1], touched, strict=True):
+        reached[group[:, side][_common(nodes, side, other).any(axis=1)]] = True
     both = (touched[0] & touched[1])[group] & on_section[nodes]
     if both.any():
         place = mesh.doflocs[:, nodes[both][0]]
@@ -179,6 +173,11 @@ def _doubled(mesh: Any, name: str, facets: Indices, sides: Indices) -> tuple[Ind
     copies, number = np.unique(nodes[moved], return_inverse=True)
     nodes[moved] = count + number.ravel()
     return nodes, copies
+
+
+def _common(nodes: Indices, first: Indices, second: Indices) -> Any:
+    """Whether node i of the first cell of each pair is node j of the second one (n, n, pair)."""
+    return nodes[:, None, first] == nodes[None, :, second]
 
 
 def _rebuilt(mesh: Any, nodes: Indices, copies: Indices, facets: Indices, sides: Indices, names: list[str]) -> Any:

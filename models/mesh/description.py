@@ -8,7 +8,7 @@ import numpy as np
 from arlequin.models import checks
 from arlequin.models.mesh.building import kinds, not_flat, unsupported_kinds
 from arlequin.models.mesh.conversion import corners_and_middles
-from arlequin.models.mesh.foreign import ForeignMesh, plural, shape, shape_name
+from arlequin.models.mesh.foreign import SHAPES, ForeignMesh, plural, shape, shape_name
 from arlequin.models.mesh.reading import left_out, load
 from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array, Indices
@@ -162,53 +162,38 @@ def _ratio(lengths: Array) -> float:
 def _scaled_jacobian(points: Array, kind: str, nodes: Indices) -> float:
     """The least, over cells and corners, of the determinant of the unit edges that meet at a corner."""
     name, form = shape_name(kind), shape(kind)
-    if form.dimension < 2 or name not in _REGULAR:
+    if name not in _REGULAR:
         return float("nan")
     corners, _ = corners_and_middles(kind, nodes, points)
-    next_to: dict[int, list[int]] = {corner: [] for corner in range(form.corners)}
-    for a, b in form.edges:
-        next_to[a].append(b)
-        next_to[b].append(a)
-    if form.dimension == 2:  # next corner, corner before
-        next_to = {corner: [(corner + 1) % form.corners, corner - 1] for corner in next_to}
-    smallest = np.full(len(nodes), np.inf)
-    least: Array | None = None
-    for corner, others in next_to.items():
+    products = []
+    for corner, others in enumerate(_neighbours(name)):
         edges = corners[:, others] - corners[:, [corner]]
         length = np.linalg.norm(edges, axis=2, keepdims=True)
         edges = edges / np.where(length > 0, length, 1.0)
-        if form.dimension == 2:
-            normal = np.cross(edges[:, 0], edges[:, 1])
-            least = normal if least is None else least
-            sense = np.sign(np.einsum("ci,ci->c", normal, least))
-            value = np.where(sense == 0, 1.0, sense) * np.linalg.norm(normal, axis=1)
-        else:
-            value = np.linalg.det(edges) * _parity(form.edges, corner, others, name)
-        smallest = np.minimum(smallest, value)
-    if form.dimension == 3 and np.median(smallest) < 0:  # files that count their corners the other way round
-        smallest = -_largest(corners, next_to, form.edges, name)
-    return float(smallest.min() / _REGULAR[name])
+        products.append(np.linalg.det(edges) if form.dimension == 3 else np.cross(edges[:, 0], edges[:, 1]))
+    values = np.stack(products)
+    if form.dimension == 2:  # of surfaces in space: by the side to which the normal of the first corner points
+        sense = np.sign(np.einsum("kci,ci->kc", values, values[0]))
+        values = np.where(sense == 0, 1.0, sense) * np.linalg.norm(values, axis=2)
+    elif np.median(values.min(axis=0)) < 0:  # files that count their corners the other way round
+        values = -values
+    return float(values.min() / _REGULAR[name])
 
 
-def _largest(corners: Array, next_to: dict[int, list[int]], edges: tuple[tuple[int, int], ...], name: str) -> Array:
-    largest = np.full(len(corners), -np.inf)
-    for corner, others in next_to.items():
-        along = corners[:, others] - corners[:, [corner]]
-        length = np.linalg.norm(along, axis=2, keepdims=True)
-        value = np.linalg.det(along / np.where(length > 0, length, 1.0)) * _parity(edges, corner, others, name)
-        largest = np.maximum(largest, value)
-    return largest
-
-
-# corners of the regular cells, for the sense of the edges at a corner
+# corners of regular cells, for the order of the edges at a corner
 _CORNERS = {
+    "triangle": [[0, 0], [1, 0], [0, 1]],
+    "quad": [[0, 0], [1, 0], [1, 1], [0, 1]],
     "tetra": [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]],
     "wedge": [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 0, 1], [0, 1, 1]],
     "hexahedron": [[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0], [0, 0, 1], [1, 0, 1], [1, 1, 1], [0, 1, 1]],
 }
 
 
-def _parity(edges: tuple[tuple[int, int], ...], corner: int, others: list[int], name: str) -> float:
-    """Sign of the determinant of the edges at a corner of the regular cell."""
-    at = np.array(_CORNERS[name], dtype=float)
-    return float(np.sign(np.linalg.det(at[others] - at[corner])))
+def _neighbours(name: str) -> list[list[int]]:
+    """The corners joined with each corner by an edge, in such order that regular cells have positive determinants."""
+    at, out = np.array(_CORNERS[name]), []
+    for corner in range(len(at)):
+        others = [a + b - corner for a, b in SHAPES[name].edges if corner in (a, b)]
+        out.append(others if np.linalg.det(at[others] - at[corner]) > 0 else others[::-1])
+    return out

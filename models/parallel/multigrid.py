@@ -15,6 +15,7 @@ import scipy.sparse as sp
 
 from arlequin.models.errors import FAILURE, UserError
 from arlequin.models.linalg.projected_cg import ProjectedConjugateGradients
+from arlequin.models.linalg.rigid_modes import rigid_modes
 from arlequin.models.parallel.matrix import DistributedMatrix
 from arlequin.models.parallel.memory import give_back
 from arlequin.models.parallel.ranks import MpiRanks, Ranks
@@ -62,11 +63,10 @@ class NodePlaces:
         axes = min(k, self.positions.shape[1])
         x[:, :axes] = self.positions[:, :axes] - self.positions[:, :axes].mean(axis=0)
         x /= max(float(np.ptp(x, axis=0).max(initial=0.0)), np.finfo(float).tiny)
-        rotation_planes = [(i, j) for i in range(axes) for j in range(i + 1, axes)]
-        out = np.zeros((n, k, k + len(rotation_planes)))
+        rotations = rigid_modes(x[:, :axes], axes)[axes:].reshape(-1, n, axes)
+        out = np.zeros((n, k, k + len(rotations)))
         out[:, np.arange(k), np.arange(k)] = 1.0
-        for column, (i, j) in enumerate(rotation_planes, k):
-            out[:, i, column], out[:, j, column] = -x[:, j], x[:, i]
+        out[:, :axes, k:] = rotations.transpose(1, 2, 0)
         return out.reshape(n * k, -1) + 0.0  # no negative zeros
 
 

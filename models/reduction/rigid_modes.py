@@ -9,6 +9,7 @@ import scipy.sparse as sp
 
 from arlequin.models.errors import UserError
 from arlequin.models.linalg.factor import Factor, factorise
+from arlequin.models.linalg.rigid_modes import rigid_modes
 from arlequin.models.part import Assembled, MeshedPart, Part
 from arlequin.models.types import Array, Indices
 
@@ -94,20 +95,10 @@ def _sizes(model: MeshedPart) -> Array:
 
 def rigid_motions(model: Part) -> Array:
     """Translations and small rotations about the centroid (nodal, c) of the nodes, with columns of like size."""
-    positions, components = model.positions, model.components
-    axes = positions.shape[1]
-    translations = min(components, axes)
-    offset = positions - positions.mean(axis=0)
-    size = float(np.abs(offset).max()) or 1.0
-    rotation_planes = {1: [], 2: [(0, 1)], 3: [(1, 2), (2, 0), (0, 1)]}[translations]
-    out = np.zeros((len(positions), components, translations + len(rotation_planes)))
-    for i in range(translations):
-        out[:, i, i] = 1.0
-    for k, (i, j) in enumerate(rotation_planes):
-        out[:, j, translations + k], out[:, i, translations + k] = offset[:, i] / size, -offset[:, j] / size
-        if components > axes:
-            out[:, translations + k, translations + k] = 1.0 / size
-    return out.reshape(model.dof_count, -1)
+    offset = model.positions - model.positions.mean(axis=0)
+    modes = rigid_modes(offset, model.components)
+    modes[offset.shape[1] :] /= float(np.abs(offset).max()) or 1.0
+    return np.ascontiguousarray(modes.T)
 
 
 def _null(rows: Array) -> Array:

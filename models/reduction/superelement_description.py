@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from arlequin.models.reduction.rigid_modes import rigid_motions
+from arlequin.models.linalg.rigid_modes import ROTATION_PLANES, rigid_modes
 from arlequin.models.reduction.semidefinite import DENSE
 
 RIGID = 1e-6  # strain energy of a rigid motion, relative to ½ Σ K_ii r_i², above which it is not rigid
@@ -51,12 +51,9 @@ def _centre(part: Any) -> list[float]:
         # without rotations: by the static shares of the nodes
         shares = part.mass @ part.translations[:, 0]
         return [float(mean[0] + part.coordinates_of(offset)[:, 0] @ shares / part.total_mass)]
-    size = float(np.abs(offset).max()) or 1.0
-    fields = rigid_motions(part)[:, axes:] * size
-    turned = part.coordinates_of(fields)
-    planes = {2: [(0, 1)], 3: [(1, 2), (2, 0), (0, 1)]}[axes]
+    turned = part.coordinates_of(rigid_modes(offset, part.components)[axes:].T)
     out = np.full(axes, math.nan)
-    for (i, j), motion in zip(planes, turned.T, strict=True):
+    for (i, j), motion in zip(ROTATION_PLANES[axes], turned.T, strict=True):
         for along, other, sign in ((i, j, -1.0), (j, i, 1.0)):
             mass = part.masses[along]
             if not math.isnan(mass) and math.isnan(out[other]):

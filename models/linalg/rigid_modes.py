@@ -1,10 +1,11 @@
-"""Rigid motions of a body at its nodes, linearised about a configuration."""
+"""Rigid motions at nodes, linearised about a configuration: of bodies, and near-null vectors of their stiffness."""
 
 import numpy as np
 
 from arlequin.models.types import Array
 
-_PLANES: dict[int, tuple[tuple[int, int], ...]] = {1: (), 2: ((0, 1),), 3: ((1, 2), (2, 0), (0, 1))}
+# of the rotations, from the first axis towards the second
+ROTATION_PLANES: dict[int, tuple[tuple[int, int], ...]] = {1: (), 2: ((0, 1),), 3: ((1, 2), (2, 0), (0, 1))}
 
 
 def rigid_modes(arm: Array, components: int) -> Array:
@@ -12,12 +13,15 @@ def rigid_modes(arm: Array, components: int) -> Array:
 
     components: of a node, its rotations after its displacements. Nodes with fewer components than axes (a bar beside
     plane masses) take part in the translations alone.
+
+    >>> rigid_modes(np.array([[2.0, 1.0]]), 3).tolist()  # translations x, y, and the rotation, of x, y and rz
+    [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [-1.0, 2.0, 1.0]]
     """
     count, axes = arm.shape
-    modes = np.zeros((axes + len(_PLANES[axes]), count, components))
+    modes = np.zeros((axes + len(ROTATION_PLANES[axes]), count, components))
     for i in range(min(axes, components)):
         modes[i, :, i] = 1.0
-    for k, (i, j) in enumerate(_PLANES[axes]):
+    for k, (i, j) in enumerate(ROTATION_PLANES[axes]):
         if components >= axes:
             modes[axes + k, :, i], modes[axes + k, :, j] = -arm[:, j], arm[:, i]
         if components > axes:
