@@ -8,6 +8,7 @@ from scipy.linalg import qr
 from skfem.quadrature import get_quadrature
 from skfem.refdom import RefLine, RefTet, RefTri
 
+from arlequin.models.linalg.determinants import determinants
 from arlequin.models.types import Array, Indices
 
 
@@ -24,7 +25,7 @@ def on_simplices(simplices: Array, order: int) -> tuple[Array, Array]:
         X, W = _library_rule(axes, order)
     edges = simplices[:, 1:] - simplices[:, :1]
     points = simplices[:, 0, :, None] + np.einsum("ivp,vq->ipq", edges, X)
-    return points, np.abs(_determinants(edges))[:, None] * W
+    return points, np.abs(determinants(np.moveaxis(edges, -1, 0)))[:, None] * W
 
 
 def on_faces(faces: Array, order: int) -> tuple[Array, Array]:
@@ -43,15 +44,6 @@ def _library_rule(axes: int, order: int) -> tuple[Array, Array]:
     # the triangle rules of orders 3 and 7 have negative weights
     order = order + 1 if axes == 2 and order in (3, 7) else order
     return get_quadrature((RefLine, RefTri, RefTet)[axes - 1], max(order, 1))
-
-
-def _determinants(matrices: Array) -> Array:
-    """Determinants (p,) of matrices (n, n, p), n ≤ 3, by products: exact scaling with units, unlike NumPy's."""
-    if len(matrices) == 1:
-        return matrices[0, 0]
-    if len(matrices) == 2:
-        return matrices[0, 0] * matrices[1, 1] - matrices[0, 1] * matrices[1, 0]
-    return (matrices[:, 0] * np.cross(matrices[:, 1], matrices[:, 2], axis=0)).sum(axis=0)
 
 
 def on_boxes(low: Array, high: Array, degree: int) -> tuple[Array, Array]:

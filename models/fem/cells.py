@@ -10,6 +10,7 @@ from skfem.quadrature import get_quadrature
 from arlequin.models.checks import LARGEST
 from arlequin.models.errors import UserError
 from arlequin.models.fem.elements import drop_jacobians
+from arlequin.models.linalg.determinants import determinants
 from arlequin.models.types import Array, Indices
 
 
@@ -111,7 +112,7 @@ def check_cells(mesh: Any, label: str, code: int = 2) -> None:
         mapping = mesh.mapping()
         jacobian = np.moveaxis(np.asarray(mapping.DF(points)), (0, 1), (2, 3))
     drop_jacobians(mapping)
-    determinant = np.broadcast_to(np.linalg.det(jacobian), (mesh.nelements, weights.size))
+    determinant = np.broadcast_to(determinants(jacobian), (mesh.nelements, weights.size))
     corners = mesh.p[:, mesh.t]
     extent = np.ptp(corners, axis=1).max(axis=0)
     flat = ~(np.abs(determinant) @ np.abs(weights) > 1e-12 * extent ** mesh.dim())

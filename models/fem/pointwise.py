@@ -27,6 +27,7 @@ from arlequin.models.fem.cells import KernelCells
 from arlequin.models.fem.finite_strain import FiniteNodal
 from arlequin.models.fem.stress import STRESS_FIELDS, invariants
 from arlequin.models.fem.viscous import ViscousStress
+from arlequin.models.linalg.determinants import determinants
 from arlequin.models.linalg.matrix import symmetric_part
 from arlequin.models.materials.elastic import Rayleigh
 from arlequin.models.materials.hyperelastic import bulk_modulus
@@ -49,7 +50,7 @@ def pointwise_stress(arrays: KernelCells, material: PointMaterial, u: Array, mem
         stress = _respond(material, gradient, memory[block.cells], 0.0).stress
         if "finite" in material.kinematics:
             F = gradient + _IDENTITY
-            stress = stress @ np.swapaxes(F, -1, -2) / np.linalg.det(F)[:, None, None]
+            stress = stress @ np.swapaxes(F, -1, -2) / determinants(F)[:, None, None]
         out[block.cells] = stress[:, _ROWS, _COLUMNS].reshape(*block.weight.shape, 6)
     return out, -1
 
@@ -243,7 +244,7 @@ def _inverted(material: PointMaterial, block: CellBlock, gradient: Array) -> int
     """The first cell with det F ≤ 0 in finite strains; −1: none."""
     if "finite" not in material.kinematics:
         return -1
-    inverted = ~(np.linalg.det(gradient + _IDENTITY) > 0.0).reshape(block.weight.shape).all(axis=1)
+    inverted = ~(determinants(gradient + _IDENTITY) > 0.0).reshape(block.weight.shape).all(axis=1)
     return block.cells.start + int(np.argmax(inverted)) if inverted.any() else -1
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from arlequin.models.errors import FAILURE, UserError
 from arlequin.models.fem.cells import CellArrays, KernelCells
 from arlequin.models.fem.continuum_model import SolidModel
+from arlequin.models.linalg.determinants import determinants
 from arlequin.models.materials.plastic import MEMORY
 from arlequin.models.materials.point import CompiledLaw
 from arlequin.models.types import Array
@@ -158,7 +159,7 @@ def _compiled(part: SolidModel, law: CompiledLaw, u: Array, memory: Array | None
 
 def _volume(part: SolidModel, F: Array) -> Array:
     """det F (c, q), checked to be positive."""
-    volume = np.linalg.det(F)
+    volume = determinants(F)
     if not (volume > 0).all():
         cell = int(np.argmin(volume.min(axis=1)))
         raise _inside_out(part, cell)

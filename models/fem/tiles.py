@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from arlequin.models.fem.cell_forces import CellForces, NodeRange, node_ranges
 from arlequin.models.fem.cells import CellArrays
+from arlequin.models.linalg.determinants import determinants
 from arlequin.models.types import Array, Indices
 
 _EQUAL = 1e-12  # relative difference of equal cells, by the round-off of their nodes' positions
@@ -230,7 +231,7 @@ def _geometry(inverse: Array, weight: Array) -> tuple[Array, Array]:
         modes = np.einsum("mpk,cpjk->cjm", _MODES, np.linalg.inv(inverse[:, _FOUR]), optimize=True)
         jacobian = np.einsum("qkm,cjm->cqjk", _MODE_GRADIENTS, modes, optimize=True)
         if (np.abs(inverse @ jacobian - np.eye(3)) <= _TRILINEAR).all():
-            return modes.reshape(-1, 1, 21), weight / np.abs(np.linalg.det(jacobian))
+            return modes.reshape(-1, 1, 21), weight / np.abs(determinants(jacobian))
     return inverse.reshape(*inverse.shape[:2], -1), weight
 
 

@@ -30,6 +30,7 @@ import numpy as np
 
 from arlequin.models.fem.cell_blocks import CellBlock, cell_blocks
 from arlequin.models.fem.cells import KernelCells
+from arlequin.models.linalg.determinants import determinants
 from arlequin.models.types import Array
 
 _IDENTITY = np.eye(3)
@@ -112,7 +113,7 @@ class _Points:
     def of(cls, block: CellBlock, u0: Array, u1: Array) -> "_Points":
         start, end = block.gradient(u0), block.gradient(u1)
         change, middle = end - start, 0.5 * (start + end) + _IDENTITY
-        volume = np.linalg.det(middle)
+        volume = determinants(middle)
         singular = ~(volume > 0.0)
         inverse = np.linalg.inv(np.where(singular[:, None, None], _IDENTITY, middle))
         inverse[singular] = np.nan
