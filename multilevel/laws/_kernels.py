@@ -8,6 +8,18 @@ from arlequin.multilevel.laws.signature import REGULAR
 
 
 @njit(cache=True)
+def _raised(base, exponent):
+    """base^exponent; squares and cubes as products, which are faster than `pow` and round alike in all units."""
+    if exponent == 1.0:
+        return base
+    if exponent == 2.0:
+        return base * base
+    if exponent == 3.0:
+        return base * base * base
+    return base**exponent
+
+
+@njit(cache=True)
 def mean_power(start, end, exponent):
     """Mean of ⟨s⟩₊^m over the segment from `start` to `end`, and its derivative by `end`.
 
@@ -25,22 +37,22 @@ def mean_power(start, end, exponent):
         return 0.0, 0.0
     if start <= 0.0 or end <= 0.0:  # the layer is entered or left within the step
         depth = max(start, end)
-        mean = depth ** (exponent + 1.0) / ((exponent + 1.0) * abs(width))
+        mean = _raised(depth, exponent + 1.0) / ((exponent + 1.0) * abs(width))
         if end > 0.0:
-            return mean, (end**exponent - mean) / width
+            return mean, (_raised(end, exponent) - mean) / width
         return mean, -mean / width
     ratio = width / start
     if abs(ratio) > 0.5:  # nothing cancels in the closed form, and powers of a large ratio would overflow
-        mean = (end ** (exponent + 1.0) - start ** (exponent + 1.0)) / ((exponent + 1.0) * width)
-        return mean, (end**exponent - mean) / width
-    mean = start**exponent
+        mean = (_raised(end, exponent + 1.0) - _raised(start, exponent + 1.0)) / ((exponent + 1.0) * width)
+        return mean, (_raised(end, exponent) - mean) / width
+    mean = _raised(start, exponent)
     if ratio != 0.0:
         mean *= np.expm1((exponent + 1.0) * np.log1p(ratio)) / ((exponent + 1.0) * ratio)
     if abs(ratio) < 1e-4:  # Taylor series: the closed form of the derivative cancels here
         m = exponent
-        slope = start ** (m - 1.0) * m * (0.5 + (m - 1.0) * ratio / 3.0 * (1.0 + 3.0 * (m - 2.0) * ratio / 8.0))
+        slope = _raised(start, m - 1.0) * m * (0.5 + (m - 1.0) * ratio / 3.0 * (1.0 + 3.0 * (m - 2.0) * ratio / 8.0))
         return mean, slope
-    return mean, (end**exponent - mean) / width
+    return mean, (_raised(end, exponent) - mean) / width
 
 
 @njit(cache=True)
@@ -50,7 +62,7 @@ def power(crush, exponent):
         return 0.0, 0.0
     if exponent == 1.0:
         return crush, 1.0
-    return crush**exponent, exponent * crush ** (exponent - 1.0)
+    return _raised(crush, exponent), exponent * _raised(crush, exponent - 1.0)
 
 
 @njit(REGULAR, cache=True)
