@@ -130,5 +130,5 @@ def _counted(values: Array, repeating: bool) -> Array:
         return np.empty((0, 3))
     # the package takes the last value for a reversal only if two come before it
     series = [*extrema.tolist(), float(extrema[-1])]
-    rows = np.fromiter((cycle[:3] for cycle in extract_cycles(series)), np.dtype((float, 3)))
+    rows: Array = np.fromiter((cycle[:3] for cycle in extract_cycles(series)), np.dtype((float, 3)))
     return np.asarray(rows[rows[:, 0] > 0.0])

@@ -19,6 +19,7 @@ Source: Squire & Trapp, SIAM Review 40 (1998) 110–112.
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -132,7 +133,8 @@ class PointData(NamedTuple):
         # 1 at rigid points, where nothing depends on it
         stiffness = np.where(laws.elastic_stick, laws.tangential_stiffness, 1.0)
         wear = np.zeros(laws.count) if contact.wear_rate is None else contact.wear_rate
-        kinks = [[gap for law in point for gap in _kinks_of(law)] for point in laws.regular]
+        by_law = {law: _kinks_of(law) for law in set(chain(*laws.regular))}
+        kinks = [[gap for law in point for gap in by_law[law]] for point in laws.regular]
         top = np.full((laws.count, max(map(len, kinks), default=0)), np.nan)
         for row, gaps in zip(top, kinks, strict=True):
             row[: len(gaps)] = gaps
@@ -790,12 +792,12 @@ def _short(values: Array, slopes: Array, smooth_length: Array) -> Array:
     return np.maximum(np.minimum(short_step, _WITHIN * smooth_length), _SHORTEST * short_step)
 
 
-@lru_cache(maxsize=4096)
 def _kinks_of(law: Any) -> tuple[float, ...]:
     """Gaps, m, at which the slope of a regular law jumps."""
     return law.kinks if isinstance(law, BilateralLaw) else (_top_of(law),)
 
 
+@lru_cache(maxsize=4096)
 def _top_of(law: Any) -> float:
     """The largest gap, m, at which a regular law acts; by bisection."""
     low, high = -1.0, 1.0

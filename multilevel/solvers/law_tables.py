@@ -69,10 +69,10 @@ class PointLaws:
         level = np.zeros(len(laws), dtype=np.int64)
         compliance, restitution = np.zeros(len(laws)), np.zeros(len(laws))
         for k, point in enumerate(laws):
-            for law in (set_valued_laws[id(law)] for law in point if id(law) in set_valued_laws):
-                level[k] = 1 if law.level == "gap" else 2
-                compliance[k] = law.compliance
-                restitution[k] = _restitution(law)
+            for set_valued in (set_valued_laws[id(law)] for law in point if id(law) in set_valued_laws):
+                level[k] = 1 if set_valued.level == "gap" else 2
+                compliance[k] = set_valued.compliance
+                restitution[k] = _restitution(set_valued)
         rows = np.concatenate([[0], np.cumsum([len(point) for point in regular])]).astype(np.int64)
         table = {law: _constants(law) for point in regular for law in point}
         coefficients = np.zeros((int(rows[-1]), max((constants.size for constants in table.values()), default=0)))
