@@ -153,12 +153,14 @@ def report(
     *,
     member: int | None = None,
     view: str | tuple[float, float] | None = None,
+    pdf: bool = False,
 ) -> Path:
-    """Write the report of a result or a sweep as a self-contained HTML page and return its path.
+    """Write the report of a result or a sweep as a self-contained HTML page, or as PDF, and return its path.
 
     Checks and figures of the case are computed from the result and its stored comparison runs (`compare`), and omitted
     if they need other ones. A GIF of `arlequin animate` beside the result is included if it is newer than the result.
-    out: by default beside the result; for a sweep with the ending `-sweep.html`. case: the case file; by default the
+    out: by default beside the result; for a sweep with the ending `-sweep.html`; a name that ends in .pdf makes it PDF,
+    and pdf=True writes both. case: the case file; by default the
     one named in the result, provided that this user has run this version of it;
         otherwise the report has generic figures only.
     member: of an ensemble, from 0; by default energies and interfaces of all members.
@@ -168,8 +170,9 @@ def report(
 
     from arlequin.cases.case.comparison import stored_comparisons
     from arlequin.cases.case.results import beside, opened
-    from arlequin.cases.reports.run import write_report
-    from arlequin.cases.reports.sweep import write_sweep_report
+    from arlequin.cases.reports.run import run_report
+    from arlequin.cases.reports.sweep import sweep_report
+    from arlequin.cases.reports.writing import write
     from arlequin.plots.camera import checked_view, preferring
     from arlequin.results.members import chosen
     from arlequin.sweeps.store import is_sweep
@@ -180,18 +183,18 @@ def report(
         if out is None:
             raise UserError("out: must be given for a result in memory")
         if isinstance(result, xarray.Dataset):
-            return write_sweep_report(result, Path(out), case)
+            return write(sweep_report(result, case), Path(out), pdf)
         with stored_comparisons(None), preferring(view):
-            return write_report(chosen(result, member), Path(out), case_name=case)
+            return write(run_report(chosen(result, member), case_name=case), Path(out), pdf)
     if is_sweep(result):
         if member is not None:
             raise UserError(f"member = {member}: is for the result of an ensemble, not for a sweep")
         target = beside(result, "-sweep.html") if out is None else Path(out)
-        return write_sweep_report(open_sweep(result), target, case)
+        return write(sweep_report(open_sweep(result), case), target, pdf)
     suffix = "" if member is None else f"-member{member}"
     animation, metadata = beside(result, f"{suffix}.gif"), Path(result) / "zarr.json"
     tree = chosen(opened(result, "report"), member)
     is_current = animation.is_file() and animation.stat().st_mtime >= metadata.stat().st_mtime
     with stored_comparisons(result), preferring(view):
         target = beside(result, f"{suffix}.html") if out is None else Path(out)
-        return write_report(tree, target, animation if is_current else None, case)
+        return write(run_report(tree, animation if is_current else None, case), target, pdf)

@@ -51,10 +51,15 @@ def replacing(path: str | Path) -> Iterator[Path]:
 
 def write_text(path: str | Path, text: str) -> Path:
     """Write a text, with `?` for lone surrogates, and make its folder."""
+    return write_bytes(path, text.encode("utf-8", "replace"))
+
+
+def write_bytes(path: str | Path, content: bytes) -> Path:
+    """Write a file and make its folder."""
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)
     with replacing(target) as draft:
-        draft.write_bytes(text.encode("utf-8", "replace"))
+        draft.write_bytes(content)
     return target
 
 

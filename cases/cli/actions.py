@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from arlequin.cases.case import registry
 from arlequin.cases.cli import tables
-from arlequin.cases.cli.outputs import in_runs, member_of, read
+from arlequin.cases.cli.outputs import in_runs, member_of, read, write_report
 from arlequin.cases.cli.tables import versions
 from arlequin.models.errors import UserError
 from arlequin.models.parallel.launch import announced
@@ -85,8 +85,10 @@ def run(arguments: Namespace) -> int:
     from arlequin.cases.case.parameters import fields
     from arlequin.results.reading import summary
 
-    if arguments.compare and announced() > 1:
-        raise UserError("--compare: not on several ranks: run `arlequin compare RESULT` afterwards, without mpiexec")
+    for option in ("compare", "report"):
+        if getattr(arguments, option) and announced() > 1:
+            line = f"not on several ranks: run `arlequin {option} RESULT` afterwards, without mpiexec"
+            raise UserError(f"--{option}: {line}")
     name, values = _split(arguments.words)
     case, parameters = prepare(name, values)
     path = Path(arguments.out) if arguments.out is not None else in_runs(f"{case.short}.zarr")
@@ -95,7 +97,9 @@ def run(arguments: Namespace) -> int:
     for part in tables.summary_of(summary(result), fields(case.parameters), short=not arguments.all):
         out.print(part)
     out.print(f"written to {path}")
-    return _compare(case, parameters, path) if arguments.compare else 0
+    if arguments.compare:
+        _compare(case, parameters, path)
+    return write_report(path, pdf=True) if arguments.report else 0
 
 
 def compare(arguments: Namespace) -> int:
@@ -109,7 +113,7 @@ def compare(arguments: Namespace) -> int:
     return 1 if damaged else 0
 
 
-def _compare(case: registry.Case, parameters: Any, path: Path, anew: bool = False) -> int:
+def _compare(case: registry.Case, parameters: Any, path: Path, anew: bool = False) -> None:
     """Compute and store comparison runs; failures are reported but no error, as some cases expect them."""
     from arlequin.cases.case import comparison
     from arlequin.run.progress import ProgressBar
@@ -128,7 +132,6 @@ def _compare(case: registry.Case, parameters: Any, path: Path, anew: bool = Fals
         out.print(f"{path}: no comparison run is missing")
     if computed:
         out.print(f"comparison runs stored in {path}: {', '.join(computed)}")
-    return 0
 
 
 def resume(arguments: Namespace) -> int:

@@ -178,6 +178,7 @@ def _parser() -> argparse.ArgumentParser:
     new.set_defaults(action=actions.new)
     _add_run(
         commands, actions.run, "run a case", "default: runs/CASE.zarr, overwritten by each run", compare=COMPARE_TEXT,
+        report="then write the report, as an HTML page and as PDF, beside the result",
         all="print all parameters and statistics, not only those given and the main ones",
     )  # fmt: skip
     _add_run(commands, actions.check, "run a case and compare it with its reference", "default: not stored")
@@ -227,12 +228,13 @@ def _parser() -> argparse.ArgumentParser:
     _add_member(view)
     _add_view(view)
     view.set_defaults(action=outputs.view)
-    report = commands.add_parser("report", help="write a result or sweep as one HTML page", allow_abbrev=False)
+    report = commands.add_parser("report", help="write a result or sweep as one HTML page, or PDF", allow_abbrev=False)
     report.add_argument("path", metavar="RESULT")
     _add_case(report)
     _add_member(report)
     _add_view(report)
-    report.add_argument("--out", metavar="FILE", help="HTML file (default: beside the result)")
+    report.add_argument("--out", metavar="FILE", help="HTML file, or PDF by its ending (default: beside the result)")
+    report.add_argument("--pdf", action="store_true", help="write it as PDF as well")
     report.set_defaults(action=outputs.report)
     export = commands.add_parser("export", help="export to ParaView or netCDF", allow_abbrev=False)
     export.add_argument("path", metavar="RESULT")

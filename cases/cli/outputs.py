@@ -59,7 +59,7 @@ def plot(arguments: Namespace) -> int:
     return 1 if damaged else 0
 
 
-def _sweep_at(path: str) -> xarray.Dataset | None:
+def _sweep_at(path: str | Path) -> xarray.Dataset | None:
     """Sweep at a path; None for other results."""
     from arlequin.sweeps.store import is_sweep
     from arlequin.sweeps.sweep import open_sweep
@@ -76,7 +76,7 @@ def _figures_of(path: str, dataset: xarray.Dataset) -> dict[str, Figure]:
     return plots.sweep_figures(dataset)
 
 
-def _report_missing(path: str, swept: xarray.Dataset | None) -> None:
+def _report_missing(path: str | Path, swept: xarray.Dataset | None) -> None:
     """Report failed and missing points of a sweep on standard error."""
     from arlequin.plots import sweep_points
 
@@ -126,18 +126,27 @@ def view(arguments: Namespace) -> int:
 
 
 def report(arguments: Namespace) -> int:
-    """Write the HTML report of a result or sweep and print its path."""
+    """Write the report of a result or sweep and print its path."""
+    options = {"member": member_of(arguments), "view": view_of(arguments)}
+    return write_report(arguments.path, arguments.out, arguments.case, arguments.pdf, **options)
+
+
+def write_report(
+    path: str | Path, out: str | None = None, case: str | None = None, pdf: bool = False, **options: Any
+) -> int:
+    """Write the report and print its paths; the exit code. Arguments as of `cases.report`."""
     import matplotlib
 
     matplotlib.use("Agg")
     from arlequin import cases
 
-    options: Any = {"member": member_of(arguments), "view": view_of(arguments)}
-    with read(arguments.path) as damaged:
+    with read(path) as damaged:
         with tables.working("comparing with the reference and drawing"):
-            target = cases.report(arguments.path, arguments.out, arguments.case, **options)
+            target = cases.report(path, out, case, pdf=pdf, **options)
         print(target, flush=True)
-        _report_missing(arguments.path, _sweep_at(arguments.path))
+        if pdf and target.suffix.lower() != ".pdf":
+            print(target.with_suffix(".pdf"), flush=True)
+        _report_missing(path, _sweep_at(path))
     return 1 if damaged else 0
 
 

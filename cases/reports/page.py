@@ -1,12 +1,24 @@
-"""Self-contained HTML page: escaped text, embedded images, no external resources."""
+"""Reports as self-contained HTML pages: escaped text, embedded images, no external resources."""
 
 from __future__ import annotations
 
 import base64
 import html
-import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from hashlib import sha256
+
+from arlequin.cases.reports.document import (
+    Content,
+    Document,
+    Folded,
+    Frame,
+    Paragraph,
+    Picture,
+    Preformatted,
+    Section,
+    Table,
+)
+from arlequin.cases.reports.text import printable
 
 STYLE = """
 :root { color-scheme: light dark; --line: #8884; --soft: #8882; --good: #1a7f37; --bad: #c62828; }
@@ -68,24 +80,29 @@ for (const table of document.querySelectorAll("table.sortable")) {
 """
 
 
-def page(title: str, line: str, sections: Iterable[str], script: str = "", framed: str = "") -> str:
-    """HTML page of title, subtitle and sections; script, framed: scripts of the page and of frames admitted by its
-    security policy."""
+def page(document: Document) -> str:
+    """HTML page of a report; its security policy admits the script of sortable tables and those of its frames only."""
+    content = [each for section in document.sections for each in section.content]
+    tables = [each.table if isinstance(each, Folded) else each for each in content]
+    sorting = [SORT] * any(isinstance(each, Table) and each.sortable for each in tables)
+    frames = {each.script for each in content if isinstance(each, Frame)}
+    digests = [base64.b64encode(sha256(text.encode()).digest()).decode() for text in (*sorting, *sorted(frames))]
     policy = POLICY
-    digests = [base64.b64encode(sha256(text.encode()).digest()).decode() for text in (script, framed) if text]
     if digests:
         policy += "; script-src " + " ".join(f"'sha256-{digest}'" for digest in digests)
-    if framed:
+    if frames:
         policy += "; frame-src 'self'"
-    code = f"\n<script>{script}</script>" if script else ""
+    code = "".join(f"\n<script>{text}</script>" for text in sorting)
     head = (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(title)}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n"
+        f"<title>{escape(document.title)}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n"
     )
-    body = f"<h1>{escape(title)}</h1>\n{paragraph(line)}" + "\n".join(sections)
-    return f"{head}{body}{code}\n</body>\n</html>\n"
+    sections = "\n".join(map(_section, document.sections))
+    return (
+        f"{head}<h1>{escape(document.title)}</h1>\n<p>{escape(document.line)}</p>\n{sections}{code}\n</body>\n</html>\n"
+    )
 
 
 def escape(text: str) -> str:
@@ -94,52 +111,52 @@ def escape(text: str) -> str:
     >>> escape("<a\\u202eb")
     '&lt;a�b'
     """
-    control_categories = ("Cc", "Cf", "Cs")
-    return html.escape(
-        "".join(c if c in "\n\t" or unicodedata.category(c) not in control_categories else "\ufffd" for c in text)
-    )
+    return html.escape(printable(text))
 
 
-def section(title: str, *content: str) -> str:
-    return f"<section>\n<h2>{escape(title)}</h2>\n{''.join(content)}</section>"
+def _section(section: Section) -> str:
+    return f"<section>\n<h2>{escape(section.title)}</h2>\n{''.join(map(_content, section.content))}</section>"
 
 
-def paragraph(text: str) -> str:
-    return f"<p>{escape(text)}</p>\n"
+def _content(content: Content) -> str:
+    match content:
+        case Paragraph(text):
+            return f"<p>{escape(text)}</p>\n"
+        case Preformatted(title, text):
+            return _folded(title, f"<pre>{escape(text)}</pre>\n")
+        case Folded(title, table):
+            return _folded(title, _table(table))
+        case Frame(frame):
+            return frame
+        case Picture():
+            return _image(content)
+        case Table():
+            return _table(content)
 
 
-def preformatted(title: str, text: str) -> str:
-    """Preformatted text, collapsed."""
-    return folded(title, f"<pre>{escape(text)}</pre>\n")
-
-
-def folded(title: str, content: str) -> str:
-    """Collapsed content."""
+def _folded(title: str, content: str) -> str:
     return f"<details>\n<summary>{escape(title)}</summary>\n{content}</details>\n"
 
 
-def table(
-    rows: Iterable[Sequence[str]], headers: Sequence[str] = (), numbers: Sequence[int] = (), sortable: bool = False
-) -> str:
-    """Table of text; `numbers`: right-aligned columns; `ok` and `OUT` are coloured; sortable: needs `SORT`."""
+def _table(table: Table) -> str:
+    """Table; `ok` and `OUT` are coloured."""
 
     def cells(row: Sequence[str], tag: str) -> str:
         marks = [
-            " ".join(filter(None, ("number" if n in numbers else "long" * (len(c) > LONG), MARKS.get(c, ""))))
+            " ".join(filter(None, ("number" if n in table.numbers else "long" * (len(c) > LONG), MARKS.get(c, ""))))
             for n, c in enumerate(row)
         ]
         kinds = [f' class="{mark}"' if mark else "" for mark in marks]
         return "".join(f"<{tag}{kind}>{escape(c)}</{tag}>" for c, kind in zip(row, kinds, strict=True))
 
-    head = f"<thead><tr>{cells(headers, 'th')}</tr></thead>\n" if headers else ""
-    body = "\n".join(f"<tr>{cells(row, 'td')}</tr>" for row in rows)
-    kind = ' class="sortable"' if sortable else ""
+    head = f"<thead><tr>{cells(table.headers, 'th')}</tr></thead>\n" if table.headers else ""
+    body = "\n".join(f"<tr>{cells(row, 'td')}</tr>" for row in table.rows)
+    kind = ' class="sortable"' if table.sortable else ""
     # wide tables scroll separately
     return f'<div class="wide">\n<table{kind}>\n{head}<tbody>\n{body}\n</tbody>\n</table>\n</div>\n'
 
 
-def image(data: bytes, kind: str, caption: str) -> str:
-    """Embedded image of kind `png` or `gif` with caption."""
-    source = f"data:image/{kind};base64,{base64.b64encode(data).decode('ascii')}"
-    text = escape(caption)
+def _image(picture: Picture) -> str:
+    source = f"data:image/{picture.kind};base64,{base64.b64encode(picture.data).decode('ascii')}"
+    text = escape(picture.caption)
     return f'<figure>\n<img src="{source}" alt="{text}">\n<figcaption>{text}</figcaption>\n</figure>\n'

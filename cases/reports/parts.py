@@ -1,4 +1,4 @@
-"""Sections common to reports of runs and sweeps: parameters, figures with captions, versions."""
+"""What reports of runs and sweeps have in common: parameters, figures with captions, versions."""
 
 from __future__ import annotations
 
@@ -6,15 +6,13 @@ import io
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import MISSING
 from datetime import datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from arlequin.cases.case.parameters import fields
 from arlequin.cases.cli import tables
 from arlequin.cases.cli.tables import versions
-from arlequin.cases.reports import page
+from arlequin.cases.reports.document import Document, Picture, Preformatted, Section, Table
 from arlequin.results.damage import warn_and_skip
-from arlequin.results.writing import write_text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -25,13 +23,10 @@ DPI = 130
 PARAMETERS = ("parameter", "value", "unit", "default", "meaning")
 
 
-def write(
-    target: Path, case: Case | None, title: str, sections: Sequence[str], script: str = "", framed: str = ""
-) -> Path:
-    """Write the page, with the installed versions as its last section; script, framed: see `page.page`."""
+def document(case: Case | None, title: str, sections: Sequence[Section]) -> Document:
+    """The report, with the installed versions as its last section."""
     line = "" if case is None else case.line
-    all_sections = [*sections, page.section("Installed versions", page.table(versions()))]
-    return write_text(target, page.page(title, line, all_sections, script, framed))
+    return Document(title, line, (*sections, Section("Installed versions", [Table(list(versions()))])))
 
 
 def date_row() -> tuple[str, str]:
@@ -39,33 +34,39 @@ def date_row() -> tuple[str, str]:
     return "date of the report", datetime.now().astimezone().isoformat(" ", "minutes")
 
 
-def about(case: Case | None) -> str:
-    """Documentation of the case, collapsed."""
+def about(case: Case | None) -> Iterator[Preformatted]:
+    """Documentation of the case."""
     text = "" if case is None else (case.module.__doc__ or "").strip()
-    return page.preformatted("About the case", text) if text else ""
+    if text:
+        yield Preformatted("About the case", text)
 
 
-def parameters(case: Case | None, values: Mapping[str, Any], omit: Collection[str] = ()) -> str:
-    """Table of the parameters except `omit`, with units, defaults and meanings; values: by name."""
+def parameters(
+    title: str, case: Case | None, values: Mapping[str, Any], omit: Collection[str] = ()
+) -> Iterator[Section]:
+    """Section of the parameters except `omit`, with units, defaults and meanings; values: by name."""
     if case is None:
         rows = [(name, tables.value(value)) for name, value in values.items() if name not in omit]
-        return page.table(rows, PARAMETERS[:2], numbers=(1,)) if rows else ""
+        if rows:
+            yield Section(title, [Table(rows, PARAMETERS[:2], numbers=(1,))])
+        return
     full = []
     for f in fields(case.parameters):
         value = values.get(f.name, f.default)
         if f.name not in omit and value is not MISSING:
             unit = "" if f.quantity.unit == "1" else f.quantity.unit
             full.append((f.name, tables.value(value), unit, tables.default(f), f.quantity.text))
-    return page.table(full, PARAMETERS, numbers=(1, 3)) if full else ""
+    if full:
+        yield Section(title, [Table(full, PARAMETERS, numbers=(1, 3))])
 
 
-def pictures(figures: Mapping[str, Figure]) -> Iterator[str]:
+def pictures(figures: Mapping[str, Figure]) -> Iterator[Picture]:
     """Figures with captions."""
     for name, figure in figures.items():
         with warn_and_skip(f"the figure {name}"):
             stream = io.BytesIO()
             figure.savefig(stream, format="png", dpi=DPI)
-            yield page.image(stream.getvalue(), "png", caption(name, figure))
+            yield Picture(stream.getvalue(), "png", caption(name, figure))
 
 
 def caption(name: str, figure: Figure) -> str:

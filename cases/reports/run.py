@@ -1,4 +1,4 @@
-"""Report of a run: HTML page with parameters, checks, energies and figures."""
+"""Report of a run: parameters, checks, energies and figures."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from arlequin.cases.case.comparison import absent_names
 from arlequin.cases.case.results import figures_of, made_by
 from arlequin.cases.cli import tables
-from arlequin.cases.reports import page
 from arlequin.cases.reports import parts as report_parts
+from arlequin.cases.reports.document import Content, Document, Frame, Paragraph, Picture, Section, Table
 from arlequin.results.damage import warn_and_skip
 from arlequin.results.members import member_count
 from arlequin.results.reading import Summary, summary
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from arlequin.cases.case.registry import Case
 
 
-def write_report(result: xarray.DataTree, target: Path, film: Path | None = None, case_name: str | None = None) -> Path:
-    """Write the report of a result; film: GIF to include; case_name: see `results.case_of`."""
+def run_report(result: xarray.DataTree, film: Path | None = None, case_name: str | None = None) -> Document:
+    """The report of a result; film: GIF to include; case_name: see `results.case_of`."""
     case_and_parameters, run_summary = made_by(result, case_name), summary(result)
     case = None if case_and_parameters is None else case_and_parameters[0]
     sections = [
@@ -33,46 +33,43 @@ def write_report(result: xarray.DataTree, target: Path, film: Path | None = None
         *(_checks(result, run_summary, *case_and_parameters) if case_and_parameters is not None else ()),
         *_parameters(run_summary, case_and_parameters),
         *_energies(run_summary),
-        page.section("Figures", *_figures(result, run_summary, case_and_parameters)),
+        Section("Figures", list(_figures(result, run_summary, case_and_parameters))),
+        *_view(result),
     ]
-    viewed = list(_view(result))
-    sections += viewed
     if film is not None:
-        sections.append(page.section("Motion", page.image(film.read_bytes(), "gif", "Motion of the parts.")))
-    return report_parts.write(
-        target, case, "Study" if case is None else case.short, sections, framed=script() if viewed else ""
-    )
+        sections.append(Section("Motion", [Picture(film.read_bytes(), "gif", "Motion of the parts.")]))
+    return report_parts.document(case, "Study" if case is None else case.short, sections)
 
 
-def _run(run_summary: Summary, case: Case | None) -> str:
+def _run(run_summary: Summary, case: Case | None) -> Section:
     """Section on step, scheme, run time, version, solver statistics and documentation of the case."""
     rows = [(name, text) for name, text in run_summary.facts.items() if text]
-    return page.section("Run", page.table([*rows, report_parts.date_row()]), report_parts.about(case))
+    return Section("Run", [Table([*rows, report_parts.date_row()]), *report_parts.about(case)])
 
 
-def _checks(result: xarray.DataTree, run_summary: Summary, case: Case, parameters: Any) -> Iterator[str]:
+def _checks(result: xarray.DataTree, run_summary: Summary, case: Case, parameters: Any) -> Iterator[Section]:
     """Section of the checks, computed from the stored result."""
     if not case.has("check") or member_count(result) is not None:
         return
     if _stopped_early(run_summary):
-        yield page.section("Checks", page.paragraph("The run is incomplete and is not compared with the reference."))
+        yield Section("Checks", [Paragraph("The run is incomplete and is not compared with the reference.")])
         return
     with warn_and_skip("the comparison with the reference"):
         checks = list(case.call("check", result, parameters))
         passed_count = sum(c.passed for c in checks)
-        rows = page.table(tables.rows_of_checks(checks), tables.CHECKED, numbers=tables.CHECKED_NUMBERS)
-        yield page.section("Checks", rows, page.paragraph(f"{passed_count} of {len(checks)} within tolerance"))
+        rows = Table(list(tables.rows_of_checks(checks)), tables.CHECKED, numbers=tables.CHECKED_NUMBERS)
+        yield Section("Checks", [rows, Paragraph(f"{passed_count} of {len(checks)} within tolerance")])
 
 
-def _parameters(run_summary: Summary, case_and_parameters: tuple[Case, Any] | None) -> Iterator[str]:
+def _parameters(run_summary: Summary, case_and_parameters: tuple[Case, Any] | None) -> Iterator[Section]:
     """Section of the parameters."""
     values = run_summary.parameters if case_and_parameters is None else asdict(case_and_parameters[1])
-    table = report_parts.parameters(None if case_and_parameters is None else case_and_parameters[0], values)
-    if table:
-        yield page.section("Parameters", table)
+    yield from report_parts.parameters(
+        "Parameters", None if case_and_parameters is None else case_and_parameters[0], values
+    )
 
 
-def _energies(run_summary: Summary) -> Iterator[str]:
+def _energies(run_summary: Summary) -> Iterator[Section]:
     """Section of the energies and their balance."""
     if not run_summary.energies and not run_summary.ranges:
         return
@@ -84,16 +81,13 @@ def _energies(run_summary: Summary) -> Iterator[str]:
     if run_summary.ranges:
         rows = [(kind.replace("_", " "), *ranges) for kind, *ranges in tables.rows_of_ranges(run_summary)]
     worst = run_summary.facts.get("largest energy imbalance")
-    yield page.section(
-        "Energies",
-        page.table(rows, headers, numbers=(1, 2, 3)),
-        page.paragraph(f"Largest energy imbalance of a step: {worst} of the largest energy.") if worst else "",
-    )
+    note = [Paragraph(f"Largest energy imbalance of a step: {worst} of the largest energy.")] if worst else []
+    yield Section("Energies", [Table(rows, headers, numbers=(1, 2, 3)), *note])
 
 
 def _figures(
     result: xarray.DataTree, run_summary: Summary, case_and_parameters: tuple[Case, Any] | None
-) -> Iterator[str]:
+) -> Iterator[Content]:
     """Figures with captions; generic ones for an incomplete run."""
     from arlequin import plots
 
@@ -101,16 +95,17 @@ def _figures(
         plots.overview(result) if _stopped_early(run_summary) else figures_of(result, case_and_parameters)
     )
     if absent := absent_names():
-        yield page.paragraph(f"Checks and figures are without the comparison runs {', '.join(absent)}.")
+        yield Paragraph(f"Checks and figures are without the comparison runs {', '.join(absent)}.")
 
 
-def _view(result: xarray.DataTree) -> Iterator[str]:
+def _view(result: xarray.DataTree) -> Iterator[Section]:
     """Interactive 3D view of the moving parts."""
     parts = result["part"].children.values() if "part" in result.children and member_count(result) is None else ()
     if not any(part.sizes.get("axis") == 3 and part.sizes.get("corner", 0) > 3 for part in parts):
         return
     with warn_and_skip("the view of its parts"):
-        yield page.section("View", view(result)._repr_html_())
+        text = "The interactive view of the parts is in the report as an HTML page."
+        yield Section("View", [Frame(view(result)._repr_html_(), script(), text)])
 
 
 def _stopped_early(run_summary: Summary) -> bool:

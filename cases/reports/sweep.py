@@ -1,19 +1,18 @@
-"""Report of a sweep: HTML page with parameters, figures, extremes, points and failures."""
+"""Report of a sweep: parameters, figures, extremes, points and failures."""
 
 from __future__ import annotations
 
 import json
 import warnings
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from arlequin.cases.case.registry import is_file_name
 from arlequin.cases.case.results import case_of
-from arlequin.cases.reports import page
 from arlequin.cases.reports import parts as report_parts
+from arlequin.cases.reports.document import Content, Document, Folded, Paragraph, Section, Table
 from arlequin.models.errors import UserError
 from arlequin.plots import sweep_points
 from arlequin.plots.sweep_axis import geometric
@@ -31,23 +30,23 @@ FAILURES = 200  # largest number of failures that are listed
 OPEN = 40  # points up to which their table is shown expanded
 
 
-def write_sweep_report(dataset: xarray.Dataset, target: Path, case_name: str | None = None) -> Path:
-    """Write the report of a complete or partial sweep; case_name: see `results.case_of`."""
+def sweep_report(dataset: xarray.Dataset, case_name: str | None = None) -> Document:
+    """The report of a complete or partial sweep; case_name: see `results.case_of`."""
     case = _case(dataset, case_name)
     rows = sweep_points.table(dataset)
     states = sweep_points.states(dataset).values.ravel()
     name = dataset.attrs.get("case") or "study"
     sections = [
-        page.section("Sweep", _facts(dataset, rows), report_parts.about(case)),
-        page.section("Swept", _swept(dataset)),
+        Section("Sweep", [_facts(dataset, rows), *report_parts.about(case)]),
+        Section("Swept", [_swept(dataset)]),
         *_figures(dataset),
         *_extremes(dataset, rows),
         *_failures(dataset, rows, states),
         *_left_out(dataset),
-        page.section("Points", _points(dataset, rows, states)),
-        *_fixed(dataset, case),
+        Section("Points", list(_points(dataset, rows, states))),
+        *report_parts.parameters("Fixed parameters", case, _fixed(dataset), omit=sweep_points.parameters(dataset)),
     ]
-    return report_parts.write(target, case, f"{name if case is None else case.short}: sweep", sections, page.SORT)
+    return report_parts.document(case, f"{name if case is None else case.short}: sweep", sections)
 
 
 def _case(dataset: xarray.Dataset, case_name: str | None) -> Case | None:
@@ -66,7 +65,7 @@ def _case(dataset: xarray.Dataset, case_name: str | None) -> Case | None:
     return case if parameter_names.issuperset(sweep_points.parameters(dataset)) else None
 
 
-def _facts(dataset: xarray.Dataset, rows: Any) -> str:
+def _facts(dataset: xarray.Dataset, rows: Any) -> Table:
     """Table of the number of points, run times and provenance."""
     facts = [("points", sweep_points.counts_text(dataset))]
     seconds = rows["seconds"][np.isfinite(rows["seconds"])] if "seconds" in rows else np.zeros(0)
@@ -74,17 +73,17 @@ def _facts(dataset: xarray.Dataset, rows: Any) -> str:
         span = f"{seconds.min():.3g} to {seconds.max():.3g} s per point, {seconds.sum():.4g} s in total"
         facts.append(("wall time", span))
     facts += [(key, str(dataset.attrs[key])) for key in ("case", "version", "commit") if dataset.attrs.get(key)]
-    return page.table([*facts, report_parts.date_row()])
+    return Table([*facts, report_parts.date_row()])
 
 
-def _swept(dataset: xarray.Dataset) -> str:
+def _swept(dataset: xarray.Dataset) -> Table:
     """Table of the swept parameters and their values."""
     rows = []
     for name in sweep_points.parameters(dataset):
         values, attributes = dataset[name].values, dataset[name].attrs
         unit = str(attributes.get("units", ""))
         rows.append((name, _values(values), "" if unit == "1" else unit, str(attributes.get("long_name", ""))))
-    return page.table(rows, ("parameter", "values", "unit", "meaning"))
+    return Table(rows, ("parameter", "values", "unit", "meaning"))
 
 
 def _values(values: Any) -> str:
@@ -97,7 +96,7 @@ def _values(values: Any) -> str:
     return f"{' to '.join(ends)}, {len(different)} values{spread}"
 
 
-def _figures(dataset: xarray.Dataset) -> Iterator[str]:
+def _figures(dataset: xarray.Dataset) -> Iterator[Section]:
     """Section of the figures, and the scalars without one."""
     from arlequin import plots
     from arlequin.plots.sweep_figures import changing
@@ -105,14 +104,14 @@ def _figures(dataset: xarray.Dataset) -> Iterator[str]:
     try:
         figures = plots.sweep_figures(dataset)
     except UserError as error:
-        yield page.section("Figures", page.paragraph(f"{str(error)[:1].upper()}{str(error)[1:]}."))
+        yield Section("Figures", [Paragraph(f"{str(error)[:1].upper()}{str(error)[1:]}.")])
         return
     without_figure = [name for name in changing(dataset) if name not in figures]
-    note = page.paragraph(f"Without a figure: {', '.join(without_figure)}.") if without_figure else ""
-    yield page.section("Figures", *report_parts.pictures(figures), note)
+    note = [Paragraph(f"Without a figure: {', '.join(without_figure)}.")] if without_figure else []
+    yield Section("Figures", [*report_parts.pictures(figures), *note])
 
 
-def _extremes(dataset: xarray.Dataset, rows: Any) -> Iterator[str]:
+def _extremes(dataset: xarray.Dataset, rows: Any) -> Iterator[Section]:
     """Section of the smallest and largest value of each scalar, with their points."""
     lines = []
     for name in sweep_points.scalars(dataset):
@@ -127,26 +126,26 @@ def _extremes(dataset: xarray.Dataset, rows: Any) -> Iterator[str]:
         lines.append((name, *ends, "" if unit == "1" else unit, str(attributes.get("long_name", ""))))
     if lines:
         headers = ("quantity", "smallest", "at", "largest", "at", "unit", "meaning")
-        yield page.section("Extremes over the sweep", page.table(lines, headers, numbers=(1, 3)))
+        yield Section("Extremes over the sweep", [Table(lines, headers, numbers=(1, 3))])
 
 
-def _failures(dataset: xarray.Dataset, rows: Any, states: Any) -> Iterator[str]:
+def _failures(dataset: xarray.Dataset, rows: Any, states: Any) -> Iterator[Section]:
     """Section of the failed points with their messages."""
     failed = np.flatnonzero(states == sweep_points.FAILED)
     if failed.size:
         lines = [(_at(dataset, rows, n), str(rows["message"][n])) for n in failed[:FAILURES]]
         more = failed.size - len(lines)
-        note = page.paragraph(f"And {more} more.") if more else ""
-        yield page.section("Failed points", page.table(lines, ("point", "message")), note)
+        note = [Paragraph(f"And {more} more.")] if more else []
+        yield Section("Failed points", [Table(lines, ("point", "message")), *note])
 
 
-def _left_out(dataset: xarray.Dataset) -> Iterator[str]:
+def _left_out(dataset: xarray.Dataset) -> Iterator[Section]:
     """Section of the series whose dimensions differ between points."""
     if lines := left_out(dataset):
-        yield page.section("Omitted series", page.table(lines, ("series", "stored in the files of the points")))
+        yield Section("Omitted series", [Table(lines, ("series", "stored in the files of the points"))])
 
 
-def _points(dataset: xarray.Dataset, rows: Any, states: Any) -> str:
+def _points(dataset: xarray.Dataset, rows: Any, states: Any) -> Iterator[Content]:
     """Table of the points, truncated if long."""
     swept = sweep_points.parameters(dataset)
     columns = {name: rows[name] for name in swept} | ({"state": states} if (states != "").any() else {})
@@ -158,21 +157,18 @@ def _points(dataset: xarray.Dataset, rows: Any, states: Any) -> str:
         headers.append(name if unit in ("", "1") else f"{name} ({unit})")
         columns_of_text.append([_cell(value, name in (*swept, "state")) for value in values[:max_rows]])
     numbers = [n for n, values in enumerate(columns.values()) if values.dtype.kind in "iuf"]
-    table = page.table(zip(*columns_of_text, strict=True), headers, numbers, sortable=True)
+    table = Table(list(zip(*columns_of_text, strict=True)), headers, numbers, sortable=True)
     if states.size > max_rows:
-        table = page.paragraph(f"The first {max_rows} of {states.size} points; the dataset contains all.") + table
-    return table if states.size <= OPEN else page.folded(f"Table of {min(max_rows, states.size)} points", table)
+        yield Paragraph(f"The first {max_rows} of {states.size} points; the dataset contains all.")
+    yield table if states.size <= OPEN else Folded(f"Table of {min(max_rows, states.size)} points", table)
 
 
-def _fixed(dataset: xarray.Dataset, case: Case | None) -> Iterator[str]:
-    """Section of the parameters common to all points."""
+def _fixed(dataset: xarray.Dataset) -> dict[str, Any]:
+    """The parameters common to all points."""
     try:
-        fixed = json.loads(dataset.attrs.get("parameters", "{}"))
-    except ValueError:
-        fixed = {}
-    table = report_parts.parameters(case, fixed, omit=sweep_points.parameters(dataset))
-    if table:
-        yield page.section("Fixed parameters", table)
+        return dict(json.loads(dataset.attrs.get("parameters", "{}")))
+    except (ValueError, TypeError):
+        return {}
 
 
 def _at(dataset: xarray.Dataset, rows: Any, n: int) -> str:

@@ -255,12 +255,13 @@ def test_names_that_are_markup_leave_the_page_whole(hostile: xarray.DataTree, tm
 
 def test_names_that_are_markup_in_a_report(hostile: xarray.DataTree, tmp_path: Path) -> None:
     """No element, handler or script comes of a name; the frame has the whole page of the view."""
-    from arlequin.cases.reports.run import write_report
+    from arlequin.cases.reports.run import run_report
+    from arlequin.cases.reports.writing import write
 
     named = hostile.copy()
     named.attrs |= {"case": HOSTILE[0], "<svg onload=alert(1)>": "</td><script>alert(1)</script>"}
     with pytest.warns(UserWarning, match="figures and checks of its case are omitted"):
-        text = write_report(named, tmp_path / "report.html").read_text(encoding="utf-8")
+        text = write(run_report(named), tmp_path / "report.html").read_text(encoding="utf-8")
     page = Elements(text)
     assert not {"script", "svg"} & {tag for tag, _ in page.tags}
     assert not any(name.startswith("on") for _, attributes in page.tags for name in attributes)

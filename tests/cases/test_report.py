@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 import xarray
 from PIL import Image
+from pypdf import PdfReader
 
 import arlequin as aq
 from arlequin import cases
@@ -107,6 +108,38 @@ def test_a_report_of_a_case(capsys):
     assert page.texts["figcaption"][1] == "Energies: Energy (J), Relative imbalance over Time (s)"
     assert [image.format for image in page.images()] == ["PNG", "PNG"]
     assert all(np.asarray(image.convert("L")).min() < 100 for image in page.images())
+
+
+def paper(path):
+    """The text of a PDF, the names of its bookmarks and its images."""
+    reader = PdfReader(path)
+    titles = [outline.title for outline in reader.outline]
+    return " ".join(page.extract_text() for page in reader.pages), titles, [i for p in reader.pages for i in p.images]
+
+
+def test_a_report_as_pdf(capsys):
+    """What the page has, in the same order: one run of the case and of the report."""
+    note = "<b>x\u202e</b> λ"
+    assert main(["run", CASE, "stiffness=18", f"note={note}", "shape=sine", "--report"]) == 0
+    assert capsys.readouterr().out.splitlines()[-2:] == ["runs/oscillator.html", "runs/oscillator.pdf"]
+    text, titles, images = paper("runs/oscillator.pdf")
+    page = Page(Path("runs/oscillator.html"))
+    assert titles == page.texts["h2"] == ["Run", "Checks", "Parameters", "Energies", "Figures", "Installed versions"]
+    assert "<b>x\ufffd</b> λ" in text.replace("\n", "") and "\u202e" not in text
+    assert "stiffness of the spring" in text and "1 of 2 within tolerance" in text and " OUT" in text
+    assert "A mass on a spring, recorded without a solver" in text
+    assert [image.image.size for image in images] == [image.size for image in page.images()]
+    both = [np.asarray(i.convert("L"), dtype=float) for i in (images[0].image, page.images()[0])]
+    assert np.abs(both[0] - both[1]).max() < 8  # white stands where the page's image is transparent
+
+
+def test_a_report_as_pdf_by_its_name():
+    main(["run", CASE, "steps=5"])
+    main(["animate", RESULT, "--frames", "3"])
+    assert cases.report(RESULT, "here/study.PDF") == Path("here/study.PDF")
+    text, titles, images = paper("here/study.PDF")
+    assert titles[-2] == "Motion" and len(images) == 3 and "(first frame; the report as an HTML page" in text
+    assert sorted(path.name for path in Path("here").iterdir()) == ["study.PDF"]
 
 
 def test_a_check_out_of_tolerance_is_marked():
@@ -211,6 +244,16 @@ def test_a_report_of_a_sweep():
     alts = [value for tag, name, value in page.attributes if (tag, name) == ("img", "alt")]
     assert alts == page.texts["figcaption"]
     assert len(page.images()) == 2 and all(np.asarray(image.convert("L")).min() < 100 for image in page.images())
+
+
+def test_a_report_of_a_sweep_as_pdf():
+    """Each number of the long table, over several pages with the header on each."""
+    swept = sweep(velocities=np.linspace(1.0, 100.0, 60), failed=[1])
+    cases.report(swept, "sweep.html", pdf=True)
+    rows = Page(Path("sweep.html")).tables["Points"]
+    text, titles, _ = paper("sweep.pdf")
+    assert titles[0] == "Sweep" and "Extremes over the sweep" in titles and "broke" in text
+    assert all(row[3] in text for row in rows[1:]) and text.count("peak_force (N)") > 1
 
 
 def test_a_sweep_of_a_function_and_one_without_points():
