@@ -126,6 +126,7 @@ from arlequin.system.system import System as System
 from arlequin.uncertainty.estimate import estimate as estimate
 from arlequin.uncertainty.estimate import probability as probability
 from arlequin.uncertainty.estimate import sobol_indices as sobol_indices
+from arlequin.uncertainty.rank_correlations import rank_correlations as rank_correlations
 from arlequin.viewer.view import view as view
 
 __version__: str

@@ -29,7 +29,8 @@ def tornado(
 ) -> Figure:
     """Bars of named numbers, the largest on top: shares of a variance, sensitivities, of either sign.
 
-    shares: {name: number}, or the Dataset of `sobol_indices`, of which first-order and total indices are shown.
+    shares: {name: number}, or the Dataset of `sobol_indices`, of which first-order and total indices are shown, or that
+    of `rank_correlations`.
     intervals: {name: (lower, upper)}, drawn as whiskers; nan are left out. label: of the axis.
     """
     instance("label", label, str | None, "must be a text")
@@ -49,7 +50,7 @@ def tornado(
         axes.axvline(0.0, color="black", linewidth=0.8)
         axes.set_yticks(place, [style.capital(name) for name in order])
         axes.grid(False, axis="y")
-        axes.set_xlabel(label or ("Sobol' index" if len(sets) > 1 else "Share"))
+        axes.set_xlabel(label or ("Sobol' index" if len(sets) > 1 else sets[0][0]))
         if len(sets) > 1:
             axes.legend(loc="lower right")
     return figure
@@ -57,26 +58,33 @@ def tornado(
 
 def _shares(shares: Any, intervals: Any) -> list[tuple[str, dict[str, float], dict[str, Any]]]:
     """Label, values and intervals by name of each set of bars."""
+    rule = "must be {name: number} or the Dataset of sobol_indices or rank_correlations"
     if hasattr(shares, "data_vars"):
-        if "total_order" not in shares:
-            raise UserTypeError.parameter("shares", shares, "must be {name: number} or the Dataset of sobol_indices")
+        if "total_order" in shares:
+            sets = [
+                (text, key, f"{key}_interval")
+                for text, key in (("first order", "first_order"), ("total", "total_order"))
+            ]
+        elif "partial" in shares:
+            sets = [("Partial rank correlation", "partial", "interval")]
+        else:
+            raise UserTypeError.parameter("shares", shares, rule)
         names = [str(name) for name in shares["input"].values]
         return [
             (
                 text,
                 dict(zip(names, shares[key].values.tolist(), strict=True)),
-                dict(zip(names, shares[f"{key}_interval"].values.T.tolist(), strict=True)),
+                dict(zip(names, shares[interval].values.T.tolist(), strict=True)),
             )
-            for text, key in (("first order", "first_order"), ("total", "total_order"))
+            for text, key, interval in sets
         ]
-    rule = "must be {name: number} or the Dataset of sobol_indices"
     values = {name: finite(name, value) for name, value in mapping("shares", shares, rule).items()}
     if not values:
         raise UserError("shares: is empty")
     ends = {} if intervals is None else mapping("intervals", intervals, "must be {name: (lower, upper)}")
     if ends and set(ends) != set(values):
         raise UserError(f"intervals: must be of {', '.join(values)}, not {', '.join(ends)}")
-    return [("", values, {name: _pair(name, interval) for name, interval in ends.items()})]
+    return [("Share", values, {name: _pair(name, interval) for name, interval in ends.items()})]
 
 
 def _pair(name: str, interval: Any) -> Array:

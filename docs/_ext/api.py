@@ -91,7 +91,7 @@ GROUPS = (
         "Uncertainty",
         "Means, rare events and shares of uncertain inputs: see [how to](../how-to/uncertainty.md) and "
         "[theory](../theory/uncertainty.md).",
-        ("estimate", "probability", "sobol_indices"),
+        ("estimate", "probability", "rank_correlations", "sobol_indices"),
     ),
     Group(
         "fatigue",
