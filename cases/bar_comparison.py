@@ -46,9 +46,9 @@ from arlequin.run.run import Progress
 
 VARIANTS = ("penalty, explicit", "Lagrange, explicit", "Lagrange, implicit Newmark", "velocity law, θ")
 MEASURES = (
-    Measure("", "pressure", "Pa", "mean contact pressure over the step", on_time=True),
-    Measure("", "gap", "m", "gap", on_time=True),
-    Measure("", "stored_energy", "J", "kinetic, strain and penalty energy", on_time=True),
+    Measure("", "pressure", "Pa", "mean contact pressure over the step", over="time"),
+    Measure("", "gap", "m", "gap", over="time"),
+    Measure("", "stored_energy", "J", "kinetic, strain and penalty energy", over="time"),
     Measure("ends", "rebound", "m/s", "velocity of the right bar's centre"),
     Measure("ends", "worst_balance", "1", "largest energy balance"),
 )

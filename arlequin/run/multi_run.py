@@ -1,4 +1,4 @@
-"""Results of several runs: scalars and time series of each, written when the run is finished."""
+"""Results of several runs: scalars and series of each, written when the run is finished."""
 
 from __future__ import annotations
 
@@ -30,17 +30,26 @@ TIME: Key = ("", "time")
 
 @dataclass(frozen=True)
 class Measure:
-    """A variable of each run: a scalar, or a value per instant."""
+    """A variable of each run: a scalar, or a series over `time` or another axis."""
 
     group: str
     name: str
     units: str
     long_name: str
-    on_time: bool = False
+    over: str = ""
 
     @property
     def key(self) -> Key:
         return self.group, self.name
+
+
+@dataclass(frozen=True)
+class Axis:
+    """Coordinates of series, other than the time: as frequencies of spectra."""
+
+    units: str
+    long_name: str
+    values: ArrayLike
 
 
 FINISHED = Measure("", "finished", "1", "1 where the run is finished")
@@ -54,12 +63,14 @@ def collect_runs(
     of: Any,
     record: Record,
     time: ArrayLike = (0.0,),
+    axes: Mapping[str, Axis] | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> xarray.DataTree:
-    """The measures of all runs over the dimension of the runs and `time` (s); nan for unfinished runs.
+    """The measures of all runs over the dimension of the runs and `time` (s) or another axis; nan for unfinished runs.
 
-    one(i): measures of run i by (group, name); runs: name and labels of the dimension; of: the parameters of the runs,
-    which must be equal when a result is resumed; progress(done, total): called after each run.
+    compute_run(i): measures of run i by (group, name); runs: name and labels of the dimension; of: the parameters of
+    the runs, which must be equal when a result is resumed; axes: those other than the time, by name;
+    progress(done, total): called after each run.
 
     `finished` is 1 for finished runs. The measures are written before it, and it before `time`, so that a result is
     consistent at any moment; without instants it has no finished run. Resuming computes the missing runs only; runs are
@@ -67,7 +78,7 @@ def collect_runs(
     each run together, and the first one writes.
     """
     with together():
-        return _collected(compute_run, measures, runs, of, record, time, progress if ranks().root else None)
+        return _collected(compute_run, measures, runs, of, record, time, axes or {}, progress if ranks().root else None)
 
 
 def _collected(
@@ -77,6 +88,7 @@ def _collected(
     of: Any,
     record: Record,
     time: ArrayLike,
+    axes: Mapping[str, Axis],
     progress: Callable[[int, int], None] | None,
 ) -> xarray.DataTree:
     dim, labels = runs
@@ -85,7 +97,7 @@ def _collected(
     if existing is not None and existing.attrs.get("complete"):
         return existing
     instants = np.asarray(time, dtype=float)
-    columns = _columns(measures, dim, labels, instants.size)
+    columns = _columns(measures, dim, labels, instants.size, axes)
     metadata = {"version": version(), "commit": commit(), "steps_planned": instants.size - 1, "study": digest(study)}
     file_attributes = plain_attributes({**record.attributes, **metadata, **of_run()})
     stores: list[Store] = []
@@ -106,7 +118,7 @@ def _collected(
     complete = 0
     with contextlib.closing(store):
         try:
-            _compute_missing(store, compute_run, [*measures, FINISHED], instants, len(labels), progress)
+            _compute_missing(store, compute_run, [*measures, FINISHED], instants, axes, len(labels), progress)
             complete = 1
         finally:
             with defer_interrupts():
@@ -120,13 +132,15 @@ def _compute_missing(
     compute_run: Callable[[int], Mapping[Key, ArrayLike]],
     measures: Sequence[Measure],
     time: NDArray[np.float64],
+    axes: Mapping[str, Axis],
     total: int,
     progress: Callable[[int, int], None] | None,
 ) -> None:
     """Compute the missing runs and write each when it is finished."""
     # arrays are small: each is one chunk, rewritten as a whole
+    lengths = {"time": time.size, "": total, **{name: np.size(axis.values) for name, axis in axes.items()}}
     arrays = ranks().by_root(
-        lambda: {m: np.array(store.read(m.key, 0, time.size if m.on_time else total), dtype=float) for m in measures}
+        lambda: {m: np.array(store.read(m.key, 0, lengths[m.over]), dtype=float) for m in measures}
     )
     missing = np.flatnonzero(np.isnan(arrays[FINISHED]))
     done = total - missing.size
@@ -149,16 +163,25 @@ def _compute_missing(
             progress(count, total)
 
 
-def _columns(measures: Sequence[Measure], dim: str, labels: Sequence[Any], instants: int) -> list[Column]:
+def _columns(
+    measures: Sequence[Measure], dim: str, labels: Sequence[Any], instants: int, axes: Mapping[str, Axis]
+) -> list[Column]:
     """All arrays at their full length, nan, in one chunk each; the labels of the runs in each group."""
     groups = dict.fromkeys(["", *(m.group for m in measures)])
-    known = static_columns([Variable(group, dim, (dim,), long_name=dim, data=labels) for group in groups])
-    over = [_empty_column(m, (dim,), (len(labels),), instants) for m in (*measures, FINISHED)]
-    return [*over, _empty_column(Measure(*TIME, "s", "time", on_time=True), (), (), instants), *known]
+    coordinates = [Variable(group, dim, (dim,), long_name=dim, data=labels) for group in groups]
+    for group, name in dict.fromkeys((m.group, m.over) for m in measures if m.over in axes):
+        axis = axes[name]
+        coordinates.append(Variable(group, name, (name,), (), axis.units, axis.long_name, np.asarray(axis.values)))
+    lengths = {"time": instants, **{name: np.size(axis.values) for name, axis in axes.items()}}
+    series = [_empty_column(m, (dim,), (len(labels),), lengths) for m in (*measures, FINISHED)]
+    instants_column = _empty_column(Measure(*TIME, "s", "time", over="time"), (), (), lengths)
+    return [*series, instants_column, *static_columns(coordinates)]
 
 
-def _empty_column(measure: Measure, dims: tuple[str, ...], shape: tuple[int, ...], instants: int) -> Column:
-    if measure.on_time:
-        dims, shape = ("time", *dims), (instants, *shape)
+def _empty_column(
+    measure: Measure, dims: tuple[str, ...], shape: tuple[int, ...], lengths: Mapping[str, int]
+) -> Column:
+    if measure.over:
+        dims, shape = (measure.over, *dims), (lengths[measure.over], *shape)
     about: Attributes = {"units": measure.units, "long_name": measure.long_name}
     return Column(measure.group, measure.name, dims, shape, shape, about, np.full(shape, np.nan))

@@ -50,6 +50,20 @@ def compute_here(function: Callable[..., Any], points: Sequence[Point]) -> Itera
         yield n, evaluate(function, point)
 
 
+def in_order(outcomes: Iterator[tuple[int, PointOutcome]]) -> Iterator[PointOutcome]:
+    """Outcomes in the order of their points, which are computed in another one; UserError for one that failed."""
+    computed: dict[int, PointOutcome] = {}
+    next_index = 0
+    for index, outcome in outcomes:
+        computed[index] = outcome
+        while next_index in computed:
+            due = computed.pop(next_index)
+            if due.message:
+                raise UserError(due.message, code=1)
+            yield due
+            next_index += 1
+
+
 class Workers:
     """Up to `count` processes that compute points of one function; they serve one list of points after another.
 

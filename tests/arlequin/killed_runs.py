@@ -25,7 +25,7 @@ from arlequin import cases
 from arlequin.cases.case.execution import execute, prepare
 from arlequin.results import recorder as record
 from arlequin.run import run
-from arlequin.run.multi_run import Measure, collect_runs
+from arlequin.run.multi_run import Axis, Measure, collect_runs
 
 UNIT = aq.LinearElastic(young=1.0, poisson=0.3, density=1.0)
 METAL = aq.J2(1.0, 0.3, 1.0, yield_stress=5e-4, hardening=aq.LinearHardening(0.1))
@@ -70,13 +70,26 @@ def worn_pin(record, progress):
 
 def several(record, progress):
     """Three runs that take no time, boiled down."""
-    measures = (Measure("", "a", "m", "over time", on_time=True), Measure("ends", "b", "1", "at the end"))
+    measures = (Measure("", "a", "m", "over time", over="time"), Measure("ends", "b", "1", "at the end"),
+                Measure("ends", "c", "m", "spectrum", over="frequency"))  # fmt: skip
 
     def one(i):
-        return {("", "a"): np.sin([i + 0.5, i + 1.5]), ("ends", "b"): np.nan if i == 1 else 1.0 / (i + 1.0)}
+        spectrum = np.cos(i + np.arange(3.0))
+        return {
+            ("", "a"): np.sin([i + 0.5, i + 1.5]),
+            ("ends", "b"): np.nan if i == 1 else 1.0 / (i + 1.0),
+            ("ends", "c"): spectrum,
+        }
 
     return collect_runs(
-        one, measures, ("run", ["x", "y", "z"]), of=1, record=record, time=(0.0, 0.1), progress=progress
+        one,
+        measures,
+        ("run", ["x", "y", "z"]),
+        of=1,
+        record=record,
+        time=(0.0, 0.1),
+        progress=progress,
+        axes={"frequency": Axis("Hz", "frequency", (1.0, 2.0, 4.0))},
     )
 
 
