@@ -30,7 +30,6 @@ Source: J. F. Archard, Journal of Applied Physics 24 (1953) 981–988; M. B. Gil
 
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import pairwise
 from math import sqrt
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any, Literal
@@ -41,13 +40,12 @@ import xarray
 import arlequin as aq
 from arlequin.cases.case.checks import Check
 from arlequin.cases.case.parameters import Quantity
-from arlequin.cases.fuel_rod.model import GridSupport, SpacerGrid
+from arlequin.cases.fuel_rod.four_grids import FourGridRod
 from arlequin.models.checks import integer, non_negative, non_negative_integer, positive, positive_integer, within
 from arlequin.results.recorder import Record
 from arlequin.run.multi_run import Measure, collect_runs
 from arlequin.run.run import Progress
 
-MARGIN = 0.1  # m, from an end of the rod to its first grid
 YEAR = 365.25 * 86400.0  # s
 INPUTS = {"gap": "m", "preload": "N", "misalignment": "m", "friction": "1", "turbulence": "1"}
 FEW_STEPS = 200_000  # time steps of all samples below which no processes are started
@@ -55,26 +53,9 @@ PILOT = 10  # initial samples of each level
 
 
 @dataclass(frozen=True)
-class Parameters:
+class Parameters(FourGridRod):
     """Default: 1 N/m of turbulence; gap 10 to 50 µm, preload 5 to 20 N, friction 0.2 to 0.6; four levels of steps."""
 
-    pitch: Annotated[float, Quantity("m", "distance of the grids", positive)] = 0.5
-    outer_diameter: Annotated[float, Quantity("m", "outer diameter of the cladding", positive)] = 9.5e-3
-    thickness: Annotated[float, Quantity("m", "wall thickness of the cladding", positive)] = 0.57e-3
-    pellets: Annotated[float, Quantity("kg/m", "mass of the pellets per length", non_negative)] = 0.55
-    water: Annotated[float, Quantity("kg/m", "added mass of water per length", non_negative)] = 0.077
-    fluid_damping: Annotated[float, Quantity("N s/m^2", "damping of the water per length", non_negative)] = 5.0
-    spring_stiffness: Annotated[float, Quantity("N/m", "stiffness of a spring", positive)] = 2e5
-    dimple_stiffness: Annotated[float, Quantity("N/m", "stiffness of a dimple", positive)] = 1e6
-    shock_damping: Annotated[float, Quantity("N s/m", "damping of a support in contact", non_negative)] = 20.0
-    tangential: Annotated[float, Quantity("", "tangential over normal stiffness of a support", positive)] = 0.8
-    dimple_distance: Annotated[float, Quantity("m", "height of the dimples above and below the springs", positive)] = (
-        12e-3
-    )
-    force: Annotated[float, Quantity("N/m", "rms turbulent force", positive)] = 1.0
-    cutoff: Annotated[float, Quantity("Hz", "frequency up to which the turbulence spectrum is flat", positive)] = 40.0
-    highest: Annotated[float, Quantity("Hz", "highest frequency of the turbulent force", positive)] = 200.0
-    correlation: Annotated[float, Quantity("m", "correlation length of turbulence", positive)] = 0.2
     least_gap: Annotated[float, Quantity("m", "smallest gap, uniform up to the largest", positive)] = 1e-5
     largest_gap: Annotated[float, Quantity("m", "largest gap", positive)] = 5e-5
     least_preload: Annotated[float, Quantity("N", "smallest preload, uniform up to the largest", positive)] = 5.0
@@ -90,8 +71,6 @@ class Parameters:
     asperity_stiffness: Annotated[float, Quantity("N/m^m", "κ of F = κ⟨a − g⟩^m, hierarchy=models", positive)] = 2e12
     asperity_exponent: Annotated[float, Quantity("", "m", within, 1.0, 20.0)] = 2.0
     asperity_height: Annotated[float, Quantity("m", "a", positive)] = 5e-6
-    modes: Annotated[int, Quantity("", "modes of the rod, beside the shapes of the grids", integer, 2, 150)] = 40
-    cells: Annotated[int, Quantity("", "beam elements between two grids", integer, 2, 200)] = 8
     hierarchy: Annotated[
         Literal["steps", "models"], Quantity("", "levels differ in time steps, or in steps, supports, modes and cells")
     ] = "steps"
@@ -104,23 +83,15 @@ class Parameters:
     seed: Annotated[int, Quantity("", "random seed of all samples", non_negative_integer)] = 0
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         for name in ("gap", "preload", "friction"):
             low, high = getattr(self, f"least_{name}"), getattr(self, f"largest_{name}")
             if not low < high:
                 raise aq.UserError.parameter(f"least_{name}", low, f"must be below the largest, {high:g}")
         if not self.start < self.duration:
             raise aq.UserError.parameter("start", self.start, f"must be before the end, {self.duration:g} s")
-        if not 2.0 * self.thickness < self.outer_diameter:
-            raise aq.UserError.parameter("thickness", self.thickness, "must be less than half the outer diameter")
-        if not self.dimple_distance < 0.4 * self.pitch:
-            raise aq.UserError.parameter("dimple_distance", self.dimple_distance, f"must be < {0.4 * self.pitch:g} m")
         if self.indices & (self.indices - 1):
             raise aq.UserError.parameter("indices", self.indices, "must be a power of 2")
-
-    @property
-    def radius(self) -> float:
-        """Outer radius of the rod, m."""
-        return 0.5 * self.outer_diameter
 
     @property
     def steps(self) -> list[float]:
@@ -164,44 +135,10 @@ def rod_study(
 ) -> aq.Study:
     """Study of the rod for given inputs on a level; turbulence: its seed."""
     p = parameters.on_level(level)
-    heights = [MARGIN + n * p.pitch for n in range(4)]
     layer = (p.asperity_stiffness, p.asperity_exponent, p.asperity_height)
     asperities = layer if p.hierarchy == "models" and level else None
-    spring, dimple = (GridSupport(k, p.shock_damping, asperities) for k in (p.spring_stiffness, p.dimple_stiffness))
-    tight = SpacerGrid(1, heights[1], p.radius, p.dimple_distance, spring, dimple, preload, 0.0)
-    loose = SpacerGrid(2, heights[2], p.radius, p.dimple_distance, spring, dimple, 0.0, gap, misalignment)
-    grids, ends = (tight, loose), {"lower": heights[0], "upper": heights[3]}
-    section_points = {name: aq.SectionPoints(z) for name, z in ends.items()}
-    section_points |= {f"axis{grid.number}": aq.SectionPoints(grid.z) for grid in grids}
-    for grid in grids:
-        section_points |= dict(zip(grid.names, (grid.springs, grid.dimples), strict=True))
-    dimple_heights = [z + side * p.dimple_distance for z in heights[1:3] for side in (-1.0, 1.0)]
-    corners = np.unique(np.round([0.0, *heights, *dimple_heights, heights[3] + MARGIN], 12))
-    spans = [np.linspace(a, b, 1 + max(1, round((b - a) * p.cells / p.pitch))) for a, b in pairwise(corners)]
-    nodes = [0.0, *np.concatenate([cut[1:] for cut in spans]).tolist()]
-    slope = aq.PlateauSpectrum(1.0, p.cutoff).slope
-    spectrum = aq.PlateauSpectrum(p.force**2 / (p.cutoff * slope / (slope - 1.0)), p.cutoff)
-    flow = aq.Turbulence(
-        spectrum, highest=p.highest, correlation=p.correlation, duration=max(p.duration, 1.0 / p.highest),
-        seed=turbulence,
-    )  # fmt: skip
-    zircaloy = aq.LinearElastic(young=9.9e10, poisson=0.37, density=6550.0)
-    beam = aq.Beam(
-        "rod", aq.mesh.line(nodes), zircaloy, aq.Section.tube(p.radius, p.radius - p.thickness, zircaloy.poisson),
-        origin=(0.0, 0.0, 0.0), direction=(0.0, 0.0, 1.0), up=(0.0, 1.0, 0.0), carried_mass=p.pellets,
-        added_mass=p.water, fluid_damping=p.fluid_damping, points=section_points, turbulence=flow,
-        imposed={"left": {"z": 0.0, "rz": 0.0}},
-    )  # fmt: skip
-    rod = aq.Modal(beam, p.modes, static=[beam.boundary(name) for name in (*ends, "axis1", "axis2")])
-    springs = [
-        aq.Spring(
-            f"{name}_{axis}", rod.boundary(name), stiffness=p.spring_stiffness, damping=p.shock_damping, direction=along
-        )
-        for name in ends
-        for axis, along in (("x", (1.0, 0.0, 0.0)), ("y", (0.0, 1.0, 0.0)))
-    ]
-    contacts = [contact for grid in grids for contact in grid.interfaces(rod, friction, p.tangential)]
-    system = aq.System([rod], interfaces=contacts, springs=springs)
+    grids = p.grids(preload, gap, misalignment, asperities)
+    system = p.system(grids, friction, p.turbulence(p.force, p.duration, turbulence))
     return aq.Study(system, aq.Theta(0.5), p.duration, p.step, fields_every=10**9)
 
 

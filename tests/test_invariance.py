@@ -285,7 +285,7 @@ def test_every_case_is_here():
     # statics of one length, minutes of contact, starts from eigenvectors, means over samples, noise, files of fixed
     # sizes: not scaled here
     others = {"glued_ring", "oblique_impact", "rate_state_block", "nonlinear_mode", "rod_resonance", "wear_confidence"}
-    others |= {"rod_identification", "imported_rod"}
+    others |= {"rod_identification", "rod_in_grid", "imported_rod"}
     assert {small.name for small in QUICK + SLOW} | others == set(names())
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +21,7 @@ from arlequin.results.conventions import described, of_evaluation
 from arlequin.results.scalar import Scalar
 from arlequin.sweeps.sweep import function_identity, open_sweep
 from arlequin.uncertainty.estimate import estimate
-from arlequin.uncertainty.intervals import proportion
+from arlequin.uncertainty.intervals import deviation, proportion, student
 
 SHARE, CONFIDENCE = 0.95, 0.95  # of a tolerance limit
 _EVERY = 5  # of the instants of a life, that a sample keeps
@@ -78,7 +79,10 @@ def wear_life_distribution(
             scheduler=scheduler, progress=progress, overwrite=overwrite,
         )  # fmt: skip
         rows = _rows(open_sweep(folder), found, list(inputs))
-    return _dataset(rows, found, list(inputs), float(found.attrs["confidence"]))
+    given = {"inputs": found.attrs["inputs"], "seed": found.attrs["seed"]}
+    return _lives(rows, found, list(inputs)).distribution(
+        float(found.attrs["confidence"]), found["interval"].values, given
+    )
 
 
 @contextlib.contextmanager
@@ -144,72 +148,98 @@ def _rows(stored: xarray.Dataset, found: xarray.Dataset, names: list[str]) -> di
     return {str(name): array.values[order] for name, array in stored.data_vars.items() if array.dtype.kind == "f"}
 
 
-def _dataset(rows: dict[str, Array], found: xarray.Dataset, names: list[str], confidence: float) -> xarray.Dataset:
-    count = len(rows["depth"])
+@dataclass(frozen=True)
+class Lives:
+    """Samples of wear lives: instants time (t,), s, of depths (n, t), m; times to the limit (n,), s, inf where it is not
+    reached; limit and thickness of the wall, m, nan where that is not known; inputs {name: (n,)}."""
+
+    time: Array
+    depths: Array
+    times_to_limit: Array
+    limit: float
+    wall: float
+    inputs: Mapping[str, Array]
+
+    def distribution(
+        self, confidence: float, mean_interval: Array | None = None, attributes: Mapping[str, Any] | None = None
+    ) -> xarray.Dataset:
+        """The Dataset of `wear_life_distribution`; mean_interval: of the mean depth at the end, by default Student's."""
+        depths, time, count = self.depths, self.time, len(self.depths)
+        if mean_interval is None:
+            end = depths[:, -1]
+            half = student(confidence, count - 1.0) * deviation(end) / math.sqrt(count)
+            mean_interval = end.mean() + half * np.array([-1.0, 1.0])
+        tail = 0.5 * (1.0 - confidence)
+        reached = (self.times_to_limit[:, None] <= time).sum(axis=0)
+        interval = np.array(proportion(reached, count, confidence))
+        rank = tolerance_rank(count)
+        ordered_depths, ordered_times = np.sort(depths, axis=0), np.sort(self.times_to_limit)
+        fields: dict[str, Any] = {
+            "depth_mean": ("time", depths.mean(axis=0), described("m", "mean worn depth")),
+            "depth_median": ("time", np.median(depths, axis=0), described("m", "median worn depth")),
+            "depth_band": (
+                ("bound", "time"),
+                np.quantile(depths, [tail, 1.0 - tail], axis=0),
+                described("m", f"band of {100 * confidence:g} % of the worn depths"),
+            ),
+            "depth_tolerance": (
+                "time",
+                np.full(time.size, np.nan) if rank is None else ordered_depths[count - rank],
+                described("m", "worn depth of 95 % of all lives at most, with 95 % confidence"),
+            ),
+            "exceedance": ("time", reached / count, described("1", "probability that the limit is exceeded")),
+            "exceedance_interval": (
+                ("bound", "time"),
+                interval,
+                described("1", "confidence interval of the exceedance"),
+            ),
+            # without interpolation: some are infinite
+            "time_to_limit_quantile": (
+                "quantile",
+                np.quantile(ordered_times, _QUANTILES, method="inverted_cdf"),
+                described("s", "time to the limit"),
+            ),
+            "time_to_limit_tolerance": (
+                (),
+                np.nan if rank is None else ordered_times[rank - 1],
+                described("s", "time to the limit of 95 % of all lives at least, with 95 % confidence"),
+            ),
+            "mean_interval": (
+                "bound",
+                mean_interval,
+                described("m", "interval of the mean worn depth at the end"),
+            ),
+            "depth": (("sample", "time"), depths, described("m", "worn depth")),
+            "time_to_limit": ("sample", self.times_to_limit, described("s", "time to the limit")),
+        }
+        for name, values in self.inputs.items():
+            fields[f"input_{name}"] = ("sample", values, described("1", name))
+        coords = {
+            "time": ("time", time, described("s", "time in service")),
+            "bound": ["lower", "upper"],
+            "quantile": list(_QUANTILES),
+        }
+        facts = {
+            "kind": "wear_life_distribution",
+            "confidence": confidence,
+            "samples": count,
+            "limit": self.limit,
+            **({"wall": self.wall} if math.isfinite(self.wall) else {}),
+            **(attributes or {}),
+            **of_evaluation("wear_life_distribution"),
+        }
+        return xarray.Dataset(fields, coords, facts)
+
+
+def _lives(rows: dict[str, Array], found: xarray.Dataset, names: list[str]) -> Lives:
     for name, text in (("duration", "durations"), ("limit", "limits")):
         if np.ptp(rows[name]) > 0.0:
             raise UserError(f"study: its lives have several {text}: they must be the same in all samples")
     depths = np.stack([rows[f"depth_{n}"] for n in range(sum(name.startswith("depth_") for name in rows))], axis=1)
     time = np.linspace(0.0, rows["duration"][0], depths.shape[1])
-    tail = 0.5 * (1.0 - confidence)
-    over = rows["time_to_limit"][:, None] <= time
-    reached = over.sum(axis=0)
-    interval = np.array(proportion(reached, count, confidence))
-    rank = tolerance_rank(count)
-    ordered_depths, ordered_times = np.sort(depths, axis=0), np.sort(rows["time_to_limit"])
-    fields: dict[str, Any] = {
-        "depth_mean": ("time", depths.mean(axis=0), described("m", "mean worn depth")),
-        "depth_median": ("time", np.median(depths, axis=0), described("m", "median worn depth")),
-        "depth_band": (
-            ("bound", "time"),
-            np.quantile(depths, [tail, 1.0 - tail], axis=0),
-            described("m", f"band of {100 * confidence:g} % of the worn depths"),
-        ),
-        "depth_tolerance": (
-            "time",
-            np.full(time.size, np.nan) if rank is None else ordered_depths[count - rank],
-            described("m", "worn depth of 95 % of all lives at most, with 95 % confidence"),
-        ),
-        "exceedance": ("time", reached / count, described("1", "probability that the limit is exceeded")),
-        "exceedance_interval": (("bound", "time"), interval, described("1", "confidence interval of the exceedance")),
-        # without interpolation: some are infinite
-        "time_to_limit_quantile": (
-            "quantile",
-            np.quantile(ordered_times, _QUANTILES, method="inverted_cdf"),
-            described("s", "time to the limit"),
-        ),
-        "time_to_limit_tolerance": (
-            (),
-            np.nan if rank is None else ordered_times[rank - 1],
-            described("s", "time to the limit of 95 % of all lives at least, with 95 % confidence"),
-        ),
-        "mean_interval": (
-            "bound",
-            found["interval"].values,
-            described("m", "interval of the mean worn depth at the end"),
-        ),
-        "depth": (("sample", "time"), depths, described("m", "worn depth")),
-        "time_to_limit": ("sample", rows["time_to_limit"], described("s", "time to the limit")),
-    }
-    for name in names:
-        fields[f"input_{name}"] = ("sample", found[f"input_{name}"].values[0], described("1", name))
-    coords = {
-        "time": ("time", time, described("s", "time in service")),
-        "bound": ["lower", "upper"],
-        "quantile": list(_QUANTILES),
-    }
-    wall = float(rows["wall"][0])
-    attributes = {
-        "kind": "wear_life_distribution",
-        "confidence": confidence,
-        "samples": count,
-        "limit": float(rows["limit"][0]),
-        **({"wall": wall} if np.isfinite(wall) else {}),
-        "inputs": found.attrs["inputs"],
-        "seed": found.attrs["seed"],
-        **of_evaluation("wear_life_distribution"),
-    }
-    return xarray.Dataset(fields, coords, attributes)
+    inputs = {name: found[f"input_{name}"].values[0] for name in names}
+    limit, wall = float(rows["limit"][0]), float(rows["wall"][0])
+    return Lives(time, depths, rows["time_to_limit"], limit, wall, inputs)
 
 
 def tolerance_rank(count: int) -> int | None:

@@ -69,6 +69,7 @@ NAMES = (
     "fuel_rod",
     "rod_resonance",
     "rod_identification",
+    "rod_in_grid",
     "wear_confidence",
     "imported_rod",
 )

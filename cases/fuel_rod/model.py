@@ -1,6 +1,6 @@
 """Model of the rod: beam, excitation, and spacer grids whose springs and dimples are contact laws on its surface."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -78,7 +78,7 @@ class GridSupport:
 class SpacerGrid:
     """Spacer grid at the height z of a rod: preload, N, or gap, m, on every side.
 
-    shift: offset from the axis along x, m.
+    shift: offset from the axis along x, m; worn: depths by which springs (2) and dimples (4) have receded, m.
     """
 
     number: int
@@ -90,6 +90,7 @@ class SpacerGrid:
     preload: float
     gap: float
     shift: float = 0.0
+    worn: Sequence[Sequence[float]] | None = None
 
     @property
     def springs(self) -> aq.SectionPoints:
@@ -118,12 +119,14 @@ class SpacerGrid:
     def interfaces(self, rod: aq.Beam | aq.Modal, friction: float, tangential: float) -> list[aq.Interface]:
         """The two interfaces of the grid; tangential: stiffness of the sticking support over its normal one."""
         interfaces = []
-        for name, side, support, reach in zip(
-            self.names, (-1.0, 1.0), (self.spring, self.dimple), self.reach, strict=True
+        worn = ((0.0,) * 2, (0.0,) * 4) if self.worn is None else self.worn
+        for name, side, support, reach, depths in zip(
+            self.names, (-1.0, 1.0), (self.spring, self.dimple), self.reach, worn, strict=True
         ):
             surface = rod.boundary(name)
             normals = side * np.repeat(CROSS, len(surface.nodes) // 2, axis=0)
-            planes = aq.RigidPlanes(surface.positions + reach * normals + self.shift * CROSS[0], normals)
+            receded = (reach - np.asarray(depths))[:, None] * normals
+            planes = aq.RigidPlanes(surface.positions + receded + self.shift * CROSS[0], normals)
             stick = tangential * support.stiffness
             law = aq.Coulomb(friction, stiffness=stick, damping=tangential * support.damping)
             interfaces.append(aq.Interface(name, surface, planes, support.law, friction=law if friction else None))

@@ -9,6 +9,7 @@ import io
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from fpdf import FPDF
 from fpdf.enums import TableBordersLayout, TextEmphasis
@@ -31,6 +32,7 @@ TYPE, SMALL, LEAST = 9.0, 7.0, 5.0  # points
 GOOD, BAD = (26, 127, 55), (198, 40, 40)
 MARKS = {"ok": GOOD, "OUT": BAD, "failed": BAD}
 TALLEST = 0.55  # of the page that a picture may take
+CAPTION = 12.0  # mm
 WIDEST = 60.0  # mm, of a column before its lines wrap
 
 
@@ -44,7 +46,8 @@ def pdf(document: Document) -> bytes:
     out.set_font(size=TYPE)
     out.multi_cell(0, text=printable(document.line), new_x="LMARGIN", new_y="NEXT")
     for section in document.sections:
-        out.heading(section.title)
+        first = section.content[0] if section.content else None
+        out.heading(section.title, _height(out, first) if isinstance(first, Picture) else 15.0)
         for content in section.content:
             _add(out, content)
     return bytes(out.output())
@@ -75,9 +78,9 @@ class _Paper(FPDF):
         self.cell(0.5 * self.epw, text=f"{self.page_no()}", align="R")
         self.set_text_color(0)
 
-    def heading(self, title: str) -> None:
-        """A heading with a bookmark, not at the foot of a page."""
-        if self.will_page_break(25.0):
+    def heading(self, title: str, room: float) -> None:
+        """A heading with a bookmark, on the page of what follows, which needs `room`, mm."""
+        if self.will_page_break(10.0 + room):
             self.add_page()
         self.ln(4)
         self.start_section(printable(title))
@@ -123,15 +126,25 @@ def _lines(out: _Paper, text: str, style: str = "") -> None:
     out.ln(1.0)
 
 
-def _picture(out: _Paper, picture: Picture) -> None:
+def _height(out: _Paper, picture: Picture) -> float:
+    """Height with the caption, mm."""
+    image = _image(picture)
+    return min(out.epw * image.height / image.width, TALLEST * out.eph) + CAPTION
+
+
+def _image(picture: Picture) -> Any:
+    """The image; of a film its first frame."""
     from PIL import Image
 
-    image = Image.open(io.BytesIO(picture.data))  # of a film its first frame
-    ratio = image.height / image.width
-    height = min(out.epw * ratio, TALLEST * out.eph)
-    if out.will_page_break(height + 12.0):
+    return Image.open(io.BytesIO(picture.data))
+
+
+def _picture(out: _Paper, picture: Picture) -> None:
+    image, height = _image(picture), _height(out, picture)
+    if out.will_page_break(height):
         out.add_page()
-    out.image(image.convert("RGB"), w=height / ratio, h=height)
+    height -= CAPTION
+    out.image(image.convert("RGB"), w=height * image.width / image.height, h=height)
     with _font(out, "sans", SMALL):
         note = " (first frame; the report as an HTML page has the film)" if picture.kind == "gif" else ""
         out.multi_cell(0, text=printable(picture.caption + note), align="L", new_x="LMARGIN", new_y="NEXT")
@@ -142,10 +155,13 @@ def _table(out: _Paper, table: Table) -> None:
     rows = [[printable(cell) for cell in row] for row in (*([table.headers] * bool(table.headers)), *table.rows)]
     if not rows:
         return
+    # headers may wrap between words
+    headers = [[max(cell.split(), key=len, default="") for cell in row] for row in rows[: bool(table.headers)]]
+    parts = [*headers, *rows[bool(table.headers) :]]
     size = SMALL
     while True:
         out.set_font("sans", style="B", size=size)
-        natural = [max(map(out.get_string_width, column)) + 3.6 for column in zip(*rows, strict=True)]
+        natural = [max(map(out.get_string_width, column)) + 4.8 for column in zip(*parts, strict=True)]
         widths = [min(width, WIDEST) for width in natural]
         if sum(widths) <= out.epw or size <= LEAST:
             break

@@ -33,6 +33,7 @@ def run_report(result: xarray.DataTree, film: Path | None = None, case_name: str
         *(_checks(result, run_summary, *case_and_parameters) if case_and_parameters is not None else ()),
         *_parameters(run_summary, case_and_parameters),
         *_energies(run_summary),
+        *_tables(result, run_summary, case_and_parameters),
         Section("Figures", list(_figures(result, run_summary, case_and_parameters))),
         *_view(result),
     ]
@@ -83,6 +84,29 @@ def _energies(run_summary: Summary) -> Iterator[Section]:
     worst = run_summary.facts.get("largest energy imbalance")
     note = [Paragraph(f"Largest energy imbalance of a step: {worst} of the largest energy.")] if worst else []
     yield Section("Energies", [Table(rows, headers, numbers=(1, 2, 3)), *note])
+
+
+def _tables(
+    result: xarray.DataTree, run_summary: Summary, case_and_parameters: tuple[Case, Any] | None
+) -> Iterator[Section]:
+    """Section of the tables of the case, DataFrames by title, of a complete run."""
+    if case_and_parameters is None or not case_and_parameters[0].has("tables"):
+        return
+    if member_count(result) is not None or _stopped_early(run_summary):
+        return
+    case, parameters = case_and_parameters
+    with warn_and_skip("the tables of its case"):
+        content: list[Content] = []
+        for title, frame in case.call("tables", result, parameters).items():
+            columns = [frame[name] for name in frame.columns]
+            numbers = [n for n, column in enumerate(columns) if column.dtype.kind in "iuf"]
+            texts = [[f"{x:g}" if n in numbers else str(x) for x in column] for n, column in enumerate(columns)]
+            rows = list(zip(*texts, strict=True))
+            content += [
+                Paragraph(f"{title[:1].upper()}{title[1:]}"),
+                Table(rows, [str(n) for n in frame.columns], numbers),
+            ]
+        yield Section("Results", content)
 
 
 def _figures(

@@ -214,6 +214,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "rod_resonance": {"steps": 60, "points": 6, "rate": 0.5, "modes": 3, "lowest": 9.5},
     "imported_rod": {"duration": 2e-4},
     "rod_identification": {"modes": 3, "duration": 0.04, "step": 2e-4, "trials": 1},
+    "rod_in_grid": {"duration": 0.02, "start": 0.004, "modes": 4, "cells": 2, "step": 4e-4, "samples": 2},
     "wear_confidence": {
         "duration": 0.01, "start": 0.002, "modes": 4, "cells": 2, "levels": 2, "samples": 4, "indices": 2,
         "accuracy": 2.0,
