@@ -41,6 +41,7 @@ from arlequin.cases.rod_in_grid import life
 from arlequin.cases.rod_in_grid.life import measured
 from arlequin.cases.rod_in_grid.parameters import INPUTS, INSTANTS, SUPPORTS, Parameters
 from arlequin.lifetime.wear_distribution import Lives
+from arlequin.models.parallel.launch import announced
 from arlequin.results.recorder import Record
 from arlequin.run.multi_run import Axis, Measure, collect_runs
 from arlequin.run.run import Progress
@@ -108,9 +109,9 @@ def run(parameters: Parameters, record: Record, progress: Progress | None) -> xa
 
 
 def _outcomes(p: Parameters, points: list[dict[str, Any]], stack: contextlib.ExitStack) -> Iterator[PointOutcome]:
-    """The samples in their order, from processes where they take long."""
+    """The samples in their order, from processes where they take long, except on several ranks."""
     function = partial(life.sample, p)
-    if len(points) * p.runs * p.duration / p.step < FEW_STEPS:
+    if len(points) * p.runs * p.duration / p.step < FEW_STEPS or announced() > 1:
         return in_order(compute_here(function, points))
     workers = stack.enter_context(contextlib.closing(Workers(pickled(function), min(cores(), len(points)))))
     return in_order(workers.compute(points))
