@@ -14,6 +14,7 @@ from arlequin.frequency.critical_velocity import critical_velocity as critical_v
 from arlequin.frequency.quadratic_modes import complex_modes as complex_modes
 from arlequin.frequency.random_response import random_response as random_response
 from arlequin.frequency.response import frequency_response as frequency_response
+from arlequin.frequency.statistical_linearisation import statistical_linearisation as statistical_linearisation
 from arlequin.junctions.absorber import Absorber as Absorber
 from arlequin.junctions.base import JunctionWarning as JunctionWarning
 from arlequin.junctions.beam_solid import BeamJunction as BeamJunction

@@ -11,16 +11,16 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))  # tests are imported by themselves
 
 from combinations.page import PAGE, TITLES, read, reason, text
-from combinations.systems import FEATURES, SCHEMES
-from combinations.uses import USES, outcome
+from combinations.systems import FEATURES
+from combinations.uses import USES, WAYS, outcome
 
 TOLD = read(PAGE.read_text(encoding="utf-8"))
 KINDS = list(FEATURES)
 
 
-def check(use, feature, schemes):
-    for scheme in schemes:
-        assert reason(outcome(use, feature, scheme)) == TOLD[use, feature, scheme], scheme
+def check(use, feature, ways):
+    for way in ways:
+        assert reason(outcome(use, feature, way)) == TOLD[use, feature, way], way
 
 
 def test_the_page_is_what_is_written_from_its_tables():
@@ -35,8 +35,8 @@ def test_the_page_is_what_is_written_from_its_tables():
 def test_some_cells(use, feature):
     turn = KINDS.index(feature)
     for works in (True, False):
-        schemes = [scheme for scheme in SCHEMES if (TOLD[use, feature, scheme] == "") == works]
-        check(use, feature, schemes[turn % len(schemes) :][:1] if schemes else [])
+        ways = [way for way in WAYS[use] if (TOLD[use, feature, way] == "") == works]
+        check(use, feature, ways[turn % len(ways) :][:1] if ways else [])
 
 
 @pytest.mark.slow
@@ -44,4 +44,4 @@ def test_some_cells(use, feature):
 @pytest.mark.parametrize("feature", FEATURES)
 @pytest.mark.parametrize("use", USES)
 def test_all_cells(use, feature):
-    check(use, feature, SCHEMES)
+    check(use, feature, WAYS[use])

@@ -30,7 +30,10 @@ DOCS = ROOT / "docs"
 GENERATED = ("api", "figures", "gallery", "build")
 PAGES = sorted(p for p in DOCS.rglob("*.md") if p.relative_to(DOCS).parts[0] not in GENERATED)
 # pages that take more than a few seconds
-SLOW = ("gradients", "tour", "periodic", "uncertainty", "friction-law", "sweep", "scheme", "wear-life")
+SLOW = (
+    "gradients", "tour", "periodic", "uncertainty", "friction-law", "sweep", "scheme", "wear-life",
+    "statistical-linearisation",
+)  # fmt: skip
 BLOCK = re.compile(r"^```(python|console)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FILE = re.compile(r"# file: (\S+)\n")
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE

@@ -43,6 +43,8 @@ FLOOR = aq.RigidPlane(point=(0.0, 0.0), normal=(0.0, 1.0))
 CONTACT = aq.Interface("end", END, WALL, aq.Unilateral())
 SYSTEM = aq.System([BAR], interfaces=[CONTACT], velocity=10.0)
 THETA = aq.Theta(0.5)
+NOISE = aq.frequency.Spectrum(aq.frequency.Force(END, 1.0), ([0.0, 100.0], [1.0, 1.0]))
+TIP, BAND = aq.frequency.Displacement(END, "x"), [1.0, 100.0]
 
 
 @dataclass(frozen=True)
@@ -310,6 +312,9 @@ aq.NeoHooke(youngs=1e6)
 aq.rough.self_affine(roughness=1e-6)
     → self_affine: no parameter is named 'roughness'; the parameters are shape, size, hurst, cutoff, rolloff, longest,
       rms_slope, rms_height, amplitudes, seed
+aq.statistical_linearisation(SYSTEM, aq.frequency.Force(END, 1.0), TIP, BAND)
+    → psd = Force(surface=<boundary 'right' of part 'bar', 1 node>, a...: must be of aq.frequency: Spectrum,
+      CrossSpectrum, RainOnTheRoof, CorrelatedForce, TurbulentFlow, or a list of them
 aq.sweep(3, {"x": [1]})
     → function = 3: must be a function
 aq.sweep(lambda x: {"y": x}, {"x": 1})
@@ -541,6 +546,17 @@ aq.wear_life(-1.0, coefficient=1e-14, area=1e-6, duration=1.0)
     → work_rate = -1.0: must not be negative, W
 aq.wear_life(result(), coefficient=1e-14, area=1e-6, duration=1.0)
     → work_rate: the result has no interface with friction
+aq.statistical_linearisation(aq.System([BAR]), NOISE, TIP, BAND)
+    → system: has no support with a gap, a layer, friction or a law of its force: take random_response
+aq.statistical_linearisation(SYSTEM, NOISE, TIP, BAND)
+    → interface 'end': a rigid stop with a gap has no equivalent stiffness: give it one, as Penalty(…) or
+      ImpactElement(…)
+aq.statistical_linearisation(SYSTEM, NOISE, TIP, [1.0])
+    → frequencies = [1.0]: must be at least two, from the lowest to the highest
+aq.statistical_linearisation(SYSTEM, NOISE, {"velocity": aq.frequency.Velocity(END, "x")}, BAND)
+    → of: no output may be named 'velocity', as 'rms_velocity' is of the supports
+aq.statistical_linearisation(SYSTEM, NOISE, TIP, BAND, tolerance=0.0)
+    → tolerance = 0.0: must be positive
 aq.results.worn_depth(result(), "edn", 1e-12)
     → interface = 'edn': must be one of end
 aq.ContactMethod("newtn")

@@ -1,7 +1,7 @@
 """The system linearised at its start: mass, damping, stiffness, structural damping, and the rows of its constraints."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -82,6 +82,21 @@ class Linearised:
         omega = 2.0 * np.pi * frequency
         return sp.csr_array(self.stiffness + 1j * self.structural + 1j * omega * self.damping - omega**2 * self.mass)
 
+    def with_contact(self, contact: "LinearContact") -> "Linearised":
+        """The system, so far without contact and laws of springs, with these; laws have the loss factor of their
+        spring."""
+        loss = np.zeros(contact.stiffness.size)
+        for item, first, last in spring_points(self.assembly):
+            loss[(contact.points >= first) & (contact.points < last)] = self.loss_factors[item.spring.name]
+        return replace(
+            self,
+            damping=sp.csr_array(self.damping + contact.matrix(contact.damping)),
+            stiffness=sp.csr_array(self.stiffness + contact.matrix(contact.stiffness)),
+            structural=sp.csr_array(self.structural + contact.matrix(contact.stiffness * loss)),
+            constraints=sp.csr_array(sp.vstack([self.constraints, contact.rows[contact.tied]], format="csr")),
+            contact=contact,
+        )
+
     def multipliers_of(self, tied: NDArray[np.bool_]) -> Indices:
         """Numbers of the multipliers of rows of the contact (c,), all of them tied."""
         first = self.constraints.shape[0] - np.count_nonzero(self.contact.tied)
@@ -130,8 +145,14 @@ def linearised(
     displacements is left out; materials that have flowed oscillate elastically. structural: loss factor η of parts and
     springs, one for all or by name: H = Σ η K of each.
     """
-    checks.instance("system", system, System, "must be a System")
     checks.one_of("contact", contact, CONTACT_STATES)
+    without = without_contact(system, structural)
+    return without.with_contact(_contact(without.assembly, without.state, contact))
+
+
+def without_contact(system: System, structural: float | Mapping[str, float] = 0.0) -> Linearised:
+    """The system linearised at its start without contact and laws of springs; structural as of `linearised`."""
+    checks.instance("system", system, System, "must be a System")
     check_densities(system.parts, "in the frequency domain")
     refuse_flows(system.flows, "is not taken by responses in the frequency domain: complex_modes has its modes")
     assembly = assemble(system)
@@ -142,15 +163,14 @@ def linearised(
     memory = assembly.start_memory()
     loss = _loss_factors(assembly, structural)
     stiffness, viscosity = _tangents(assembly, u, memory)
-    rows = _contact(assembly, u, contact)
     return Linearised(
         assembly=assembly,
         mass=sp.csr_array(assembly.mass),
-        damping=sp.csr_array(viscosity + rows.matrix(rows.damping)),
-        stiffness=sp.csr_array(stiffness + rows.matrix(rows.stiffness)),
-        structural=_structural(assembly, stiffness, rows, loss),
-        constraints=sp.csr_array(sp.vstack([assembly.constraints, rows.rows[rows.tied]], format="csr")),
-        contact=rows,
+        damping=viscosity,
+        stiffness=stiffness,
+        structural=_structural(assembly, stiffness, loss),
+        constraints=sp.csr_array(assembly.constraints),
+        contact=LinearContact.none(assembly.dof_count),
         loss_factors=loss,
         state=u,
         memory=memory,
@@ -199,10 +219,8 @@ def _loss_factors(assembly: Assembly, structural: float | Mapping[str, float]) -
     return {name: float(structural.get(name, 0.0)) for name in names}
 
 
-def _structural(
-    assembly: Assembly, stiffness: sp.csr_array, contact: LinearContact, loss: Mapping[str, float]
-) -> sp.csr_array:
-    """H = Σ η K (d, d) of the parts and springs, of these with their laws."""
+def _structural(assembly: Assembly, stiffness: sp.csr_array, loss: Mapping[str, float]) -> sp.csr_array:
+    """H = Σ η K (d, d) of the parts and springs, without their laws."""
     if not any(loss.values()):
         return sp.csr_array(stiffness.shape)
     links, springs = assembly.links, assembly.system.springs
@@ -212,10 +230,7 @@ def _structural(
     of_springs = np.array([loss[spring.name] for spring in springs])
     of_parts = sp.diags_array(eta) @ (stiffness - links.matrix(links.stiffness))
     of_links = links.matrix(links.stiffness * np.repeat(of_springs, np.diff(links.span)))
-    factors = np.zeros(contact.stiffness.size)
-    for item, first, last in spring_points(assembly):
-        factors[(contact.points >= first) & (contact.points < last)] = loss[item.spring.name]
-    return sp.csr_array(of_parts + of_links + contact.matrix(contact.stiffness * factors))
+    return sp.csr_array(of_parts + of_links)
 
 
 def spring_points(assembly: Assembly) -> list[tuple[SpringRows, int, int]]:
@@ -260,7 +275,7 @@ def _contact(assembly: Assembly, u: Array, state: ContactState) -> LinearContact
         has_friction = (np.diff(laws.first) == axes) & (axes > 1) & (laws.friction > 0.0)
         columns.append(_sticking(assembly, kinematics, np.flatnonzero(acting & has_friction)))
     points, row, stiff, damp, tied, directions = (np.concatenate(pieces) for pieces in zip(*columns, strict=True))
-    return LinearContact(_rows(kinematics, row), stiff, damp, tied, points, np.isin(row, normals), directions)
+    return LinearContact(contact_rows(kinematics, row), stiff, damp, tied, points, np.isin(row, normals), directions)
 
 
 def _sticking(assembly: Assembly, kinematics: ContactKinematics, points: Indices) -> tuple[Any, ...]:
@@ -277,7 +292,7 @@ def _sticking(assembly: Assembly, kinematics: ContactKinematics, points: Indices
     return k, row, laws.area[k] * springs, laws.area[k] * dashpots, ~elastic & ~viscous, directions
 
 
-def _rows(kinematics: ContactKinematics, rows: Indices) -> sp.csr_array:
+def contact_rows(kinematics: ContactKinematics, rows: Indices) -> sp.csr_array:
     """Rows of H (c, d)."""
     if kinematics.local is None:
         return sp.csr_array(kinematics.basis[rows])

@@ -18,6 +18,7 @@ _LEAST_SHIFT = 1e-9  # second shift, relative to the first, at least
 _STATIC_SHIFT = 1e-4  # of static shapes of floating systems, relative to the lowest elastic ω²
 _NOISE = 100.0 * np.finfo(float).eps  # of φᵀKφ, relative to |φ|ᵀ|K||φ|: below it a frequency is 0
 _REST = 1e-7  # static response of a force beyond the modes, relative to that of the modes, that is round-off
+_CARRIED = 1e-10  # the same, relative to that of springs of the mean stiffness, of a force that constraints carry
 _RANK = 1e-10  # square of the share of a static shape, beyond the others, below which it is left out
 
 
@@ -129,7 +130,8 @@ def with_static_shapes(factors: Factors, omega: Array, shapes: Array, forces: Ar
     static = static - shapes @ (shapes.T @ (linear.mass @ static))
     norm = np.sqrt(np.maximum(np.einsum("dk,dk->k", static, linear.stiffness @ static), 0.0))
     of_modes = np.linalg.norm(shares[elastic] / omega[elastic, None], axis=0)
-    chosen = norm > _REST * of_modes
+    of_springs = np.linalg.norm(forces[linear.free], axis=0) / np.sqrt(factors.scale)
+    chosen = norm > np.maximum(_REST * of_modes, _CARRIED * of_springs)
     static = static[:, chosen] / norm[chosen]
     static = static - shapes @ (shapes.T @ (linear.mass @ static))  # again, to round-off
     if not static.shape[1]:

@@ -71,6 +71,12 @@ class OutputRows:
         rate = 2j * np.pi * frequency
         return np.asarray(sum(rate**k * row for k, row in enumerate(self.motion) if row.nnz).toarray())
 
+    @property
+    def forces(self) -> Array:
+        """r₀ᵀ, r₁ᵀ, r₂ᵀ (d, k) side by side, those that are not 0: forces under which the outputs are work."""
+        columns = [row.T.toarray() for row in self.motion if row.nnz]
+        return np.concatenate(columns, axis=1) if columns else np.zeros((self.motion[0].shape[1], 0))
+
     def without_multipliers(self, factors: Factors) -> "OutputRows":
         """The same outputs of the forces and displacements, as the reduced equations have no multipliers.
 

@@ -17,7 +17,7 @@ from arlequin.models import checks
 from arlequin.models.beams.beam import Beam
 from arlequin.models.beams.loads import force_operator
 from arlequin.models.errors import ModelWarning, UserError, UserTypeError, short_repr, warn_user
-from arlequin.models.loads.turbulence import Turbulence, TurbulentForce
+from arlequin.models.loads.turbulence import PlateauSpectrum, Turbulence, TurbulentForce
 from arlequin.models.nodal import ExternalLoads
 from arlequin.models.part import Assembled
 from arlequin.models.reduction.modal import Modal
@@ -41,12 +41,14 @@ class RandomTerm:
     density: Callable[[float], Any]
     kinks: Array
 
-    def response(self, transfer: Array, frequency: float) -> Array:
-        """Densities (o,) of outputs of the transfer functions H (o, s): Σ H_i S_ij H̄_j."""
-        density = self.density(frequency)
-        if np.ndim(density) == 0:
-            return np.asarray(density * (np.abs(transfer) ** 2).sum(axis=1))
-        return np.asarray(np.einsum("oi,ij,oj->o", transfer, density, transfer.conj()).real)
+    def response(self, transfer: Array, frequency: Any) -> Array:
+        """Densities (o,) of outputs of the transfer functions H (o, s) at a frequency, Hz: Σ H_i S_ij H̄_j; of H
+        (f, o, s) at frequencies (f,) densities (f, o)."""
+        each = [self.density(f) for f in np.ravel(frequency).tolist()]
+        density = np.reshape(each, np.shape(frequency) + np.shape(each[0]))
+        if np.ndim(each[0]) == 0:
+            return np.asarray(density[..., None] * (np.abs(transfer) ** 2).sum(axis=-1))
+        return np.asarray(np.einsum("...oi,...ij,...oj->...o", transfer, density, transfer.conj()).real)
 
 
 @runtime_checkable
@@ -374,7 +376,7 @@ def _turbulent_term(
         return density_at(turbulence.spectrum, frequency) if frequency <= turbulence.highest else 0.0
 
     columns = LoadColumns.distributed(linear, directions * numbers.size, across)
-    return RandomTerm(columns, density, np.array([turbulence.highest]))
+    return RandomTerm(columns, density, np.array([turbulence.highest, *_kinks(turbulence.spectrum)]))
 
 
 def _turbulent_forces(linear: Linearised) -> list[tuple[Turbulence, list[tuple[slice, TurbulentForce]]]]:
@@ -424,7 +426,9 @@ def density_at(density: Any, frequency: float) -> float:
 
 
 def _kinks(density: Any) -> Array:
-    """Frequencies of a table, at which it is not smooth."""
+    """Frequencies at which a density is not smooth: those of a table, the end of a plateau."""
+    if isinstance(density, PlateauSpectrum):
+        return np.array([density.cutoff])
     return np.zeros(0) if callable(density) else np.asarray(density[0], dtype=float)
 
 

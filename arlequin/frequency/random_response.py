@@ -84,7 +84,7 @@ def random_response(
     checks.positive("tolerance", tolerance)
     if duration is not None:
         checks.positive("duration", duration)
-    sources, outputs = _sources(psd), named_outputs(of)
+    sources, outputs = checked_random_loads(psd), named_outputs(of)
     linear = linearised(system, contact, structural)
     check_resolution(linear, hertz)
     factors, rows = Factors(linear), output_rows(linear, outputs)
@@ -94,7 +94,7 @@ def random_response(
     modal = method == "modal"
     basis = chosen_modes(factors, highest if modal else highest / BEYOND, modes)
     transfer = transfer_of(factors, rows, loads, basis if modal else None, modal_damping)
-    spectra = _spectra(transfer, terms)
+    spectra = spectra_of(transfer, terms)
     values = np.empty((hertz.size, len(outputs)))
     with reporting(progress, "random response") as report:
         for k, frequency in enumerate(hertz.tolist()):
@@ -103,13 +103,13 @@ def random_response(
                 report(k + 1, hertz.size)
         special = np.concatenate([basis[0] / (2.0 * np.pi), *(term.kinks for term in terms)])
         moments = spectral_moments(spectra, (float(hertz[0]), highest), special, tolerance)
-    return _dataset(hertz, outputs, values, moments, duration, {"method": method, "contact": contact})
+    return response_dataset(hertz, outputs, values, moments, duration, {"method": method, "contact": contact})
 
 
-def _spectra(transfer: Transfer, terms: Sequence[RandomTerm]) -> Callable[[float], Array]:
-    """The densities (o,) of the outputs at a frequency, Hz."""
+def spectra_of(transfer: Transfer, terms: Sequence[RandomTerm]) -> Callable[[Any], Array]:
+    """The densities (o,) of the outputs at a frequency, Hz; of a `ModalTransfer` also (f, o) at frequencies (f,)."""
 
-    def spectra(frequency: float) -> Array:
+    def spectra(frequency: Any) -> Array:
         each = zip(terms, transfer.at(frequency), strict=True)
         return np.sum([term.response(functions, frequency) for term, functions in each], axis=0)
 
@@ -151,7 +151,7 @@ def spectral_moments(
     return np.asarray(total * scale).reshape(3, -1)
 
 
-def _sources(psd: Any) -> list[RandomLoad]:
+def checked_random_loads(psd: Any) -> list[RandomLoad]:
     """The random loads, checked."""
     each = list(psd) if isinstance(psd, list | tuple) else [psd]
     if not each:
@@ -166,7 +166,7 @@ def _sources(psd: Any) -> list[RandomLoad]:
     return each
 
 
-def _dataset(
+def response_dataset(
     hertz: Array,
     outputs: Mapping[str, Output],
     values: Array,

@@ -1,14 +1,14 @@
 """Transfer functions from loads to outputs: a factor at each frequency, or modes with static shapes."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
 
 import numpy as np
 
 from arlequin.frequency.complex_factor import Factors
 from arlequin.frequency.linearised import Linearised
-from arlequin.frequency.modes import modes_up_to, natural_modes, with_static_shapes
+from arlequin.frequency.modes import ModalBasis, modes_up_to, natural_modes, with_static_shapes
 from arlequin.frequency.outputs import OutputRows
 from arlequin.models import checks
 from arlequin.models.errors import UserError
@@ -23,7 +23,8 @@ _AT_RESONANCE = 1e-9  # |k − ω² m|, relative to the larger of both, below wh
 class LoadColumns:
     """Unit loads s: forces F (d, s), by the product across(z) = Fᵀz (s, k), and imposed amplitudes U (p, s).
 
-    forces (d, s): F itself; None where there are many, as of distributed loads, which prescribe nothing.
+    forces (d, s): F itself; None where there are many, as of distributed loads, which prescribe nothing and are
+    independent of each other, of one density.
     """
 
     count: int
@@ -38,7 +39,7 @@ class LoadColumns:
 
     @classmethod
     def distributed(cls, linear: Linearised, count: int, across: Callable[[Array], Array]) -> "LoadColumns":
-        """Of many forces."""
+        """Of many independent forces."""
         return cls(count, across, None, np.zeros((linear.imposed.size, count)))
 
 
@@ -91,12 +92,15 @@ class ModalTransfer:
     """H in a basis B (d, r) of modes and static shapes: with u = L U + B q, L the static lift of the supports,
 
     (k + i BᵀHB + iω (BᵀDB + 2ζ√(km)) − ω² m) q = Bᵀ (F − A L U).
+
+    static (r, r): i BᵀHB, and the stiffness of springs between the outputs; distributed loads are replaced by at most
+    r + o of the same density.
     """
 
     stiffness: Array
     mass: Array
     damping: Array
-    structural: Array
+    static: Array
     rows: Array
     loads: Sequence[_ModalLoad]
     damped: bool
@@ -105,39 +109,58 @@ class ModalTransfer:
     @classmethod
     def of(
         cls,
-        factors: Factors,
+        linear: Linearised,
         rows: OutputRows,
         loads: Sequence[LoadColumns],
-        modes: tuple[Array, Array],
+        lifts: Sequence[Array | None],
+        basis: ModalBasis,
         modal_damping: float | Sequence[float] | None,
     ) -> "ModalTransfer":
-        """The basis of modes ω (m,), (d, m) and of the static shapes of the loads, or of the outputs if fewer."""
-        linear, rows = factors.linear, rows.without_multipliers(factors)
-        lifts = [_lift(factors, load) for load in loads]
-        reduced = with_static_shapes(factors, *modes, _static_forces(linear, rows, loads, lifts))
-        basis = reduced.shapes
-        damping, structural = (basis.T @ (matrix @ basis) for matrix in (linear.damping, linear.structural))
+        """The outputs, without multipliers, and the loads with their lifts (d, s) in a basis."""
+        shapes = basis.shapes
+        damping, structural = (shapes.T @ (matrix @ shapes) for matrix in (linear.damping, linear.structural))
         damped = linear.damped
         if modal_damping is not None:
-            ratios = _ratios(modal_damping, reduced.modes, basis.shape[1])
-            damping = damping + np.diag(2.0 * ratios * np.sqrt(reduced.stiffness * reduced.mass))
+            ratios = _ratios(modal_damping, basis.modes, shapes.shape[1])
+            damping = damping + np.diag(2.0 * ratios * np.sqrt(basis.stiffness * basis.mass))
             damped = damped or bool(ratios.any())
-        motion = np.stack([row @ basis for row in rows.motion])
-        in_basis = [_in_basis(linear, rows, basis, load, lift) for load, lift in zip(loads, lifts, strict=True)]
-        return cls(reduced.stiffness, reduced.mass, damping, structural, motion, in_basis, damped, reduced.modes)
+        motion = np.stack([row @ shapes for row in rows.motion])
+        in_basis = [_in_basis(linear, rows, shapes, load, lift) for load, lift in zip(loads, lifts, strict=True)]
+        return cls(basis.stiffness, basis.mass, damping, 1j * structural, motion, in_basis, damped, basis.modes)
 
-    def at(self, frequency: float) -> list[Array]:
-        """As of `Transfer`."""
-        omega = 2.0 * np.pi * frequency
-        powers = np.array([1.0, 1j * omega, -(omega**2)])
-        inertia = omega**2 * self.mass
+    def with_springs(self, stiffness: Array, damping: Array) -> "ModalTransfer":
+        """With springs and dashpots between the first n outputs, displacements y: forces −(K + iωC) y, K and C (n, n),
+        K complex of hysteretic ones."""
+        first = slice(0, len(stiffness))
+        rows = self.rows[0, first]
+        loads = []
+        for load in self.loads:
+            if load.lift is not None and load.lifted is not None:
+                lifted = load.lifted[0, first]
+                of_springs = [rows.T @ (matrix @ lifted) for matrix in (stiffness, damping)]
+                load = replace(load, lift=load.lift + np.stack([*of_springs, np.zeros_like(of_springs[0])]))
+            loads.append(load)
+        return replace(
+            self,
+            damping=self.damping + rows.T @ damping @ rows,
+            static=self.static + rows.T @ stiffness @ rows,
+            loads=loads,
+            damped=self.damped or bool(damping.any() or np.imag(stiffness).any()),
+        )
+
+    def at(self, frequency: Any) -> list[Array]:
+        """As of `Transfer`; of frequencies (f,) H (f, o, s)."""
+        omega = 2.0 * np.pi * np.asarray(frequency, dtype=float)
+        powers = np.stack([np.ones_like(omega), 1j * omega, -(omega**2)], axis=-1)
+        inertia = omega[..., None] ** 2 * self.mass
         elastic = self.stiffness - inertia
-        matrix = np.diag(elastic) + 1j * (self.structural + omega * self.damping)
+        matrix = np.eye(self.mass.size) * elastic[..., None] + self.static + 1j * omega[..., None, None] * self.damping
         motion = np.tensordot(powers, self.rows, 1)
         if not self.damped and (np.abs(elastic) <= _AT_RESONANCE * np.maximum(self.stiffness, inertia)).any():
             raise UserError(_singular(frequency))
         try:
-            z = np.linalg.solve(matrix.T, motion.T)
+            # of the transposed equations, as outputs are often fewer
+            z = np.linalg.solve(matrix.swapaxes(-1, -2), motion.swapaxes(-1, -2)).swapaxes(-1, -2)
         except np.linalg.LinAlgError:
             raise UserError(_singular(frequency)) from None
         out = []
@@ -145,7 +168,7 @@ class ModalTransfer:
             forces = load.forces
             if load.lift is not None:
                 forces = forces - np.tensordot(powers, load.lift, 1)
-            response = z.T @ forces + load.passed
+            response = z @ forces + load.passed
             out.append(response if load.lifted is None else response + np.tensordot(powers, load.lifted, 1))
         return out
 
@@ -157,10 +180,14 @@ def transfer_of(
     modes: tuple[Array, Array] | None,
     modal_damping: float | Sequence[float] | None,
 ) -> DirectTransfer | ModalTransfer:
-    """The transfer functions in a basis of modes ω (m,), (d, m), or, with None, by a factor at each frequency."""
+    """The transfer functions in a basis of modes ω (m,), (d, m) with the static shapes of the loads, or of the outputs
+    if fewer; with None by a factor at each frequency."""
     if modes is None:
         return DirectTransfer(factors, rows, loads)
-    return ModalTransfer.of(factors, rows, loads, modes, modal_damping)
+    linear, rows = factors.linear, rows.without_multipliers(factors)
+    lifts = static_lifts(factors, loads)
+    basis = with_static_shapes(factors, *modes, _static_forces(linear, rows, loads, lifts))
+    return ModalTransfer.of(linear, rows, loads, lifts, basis, modal_damping)
 
 
 def chosen_modes(factors: Factors, highest: float, modes: int | None) -> tuple[Array, Array]:
@@ -170,35 +197,38 @@ def chosen_modes(factors: Factors, highest: float, modes: int | None) -> tuple[A
     return natural_modes(factors, checks.positive_integer("modes", modes))
 
 
-def _singular(frequency: float) -> str:
-    return f"at {frequency:g} Hz the equations are singular: an undamped resonance, or a motion that nothing holds"
+def _singular(frequency: Any) -> str:
+    where = f"{np.mean(frequency):g} Hz" if np.ndim(frequency) == 0 else "one of the frequencies"
+    return f"at {where} the equations are singular: an undamped resonance, or a motion that nothing holds"
 
 
-def _lift(factors: Factors, load: LoadColumns) -> Array | None:
-    """Static displacements (d, s) under the imposed amplitudes of a load, None without any."""
-    if not load.prescribed.any():
-        return None
-    return factors.shifted(0.0).solve(np.zeros((factors.linear.dof_count, load.count)), load.prescribed)[0]
+def static_lifts(factors: Factors, loads: Sequence[LoadColumns]) -> list[Array | None]:
+    """Static displacements (d, s) under the imposed amplitudes of each load, None without any."""
+    return [
+        factors.shifted(0.0).solve(np.zeros((factors.linear.dof_count, load.count)), load.prescribed)[0]
+        if load.prescribed.any()
+        else None
+        for load in loads
+    ]
 
 
 def _static_forces(
     linear: Linearised, rows: OutputRows, loads: Sequence[LoadColumns], lifts: Sequence[Array | None]
 ) -> Array:
     """Forces (d, k), real, whose static shapes make statics exact: the loads, or the outputs where these are fewer."""
-    of_rows = [row.T.toarray() for row in rows.motion if row.nnz]
-    by_rows = np.concatenate(of_rows, axis=1) if of_rows else np.zeros((linear.dof_count, 0))
+    by_rows = rows.forces
     columns: list[Array] = []
     for load, lift in zip(loads, lifts, strict=True):
         if load.forces is None:
-            return _real(linear, by_rows)
+            return real_forces(linear, by_rows)
         columns.append(load.forces)
         if lift is not None:  # inertia of the moved frame
             columns.append(linear.mass @ lift)
     by_loads = np.concatenate(columns, axis=1)
-    return _real(linear, by_loads if by_loads.shape[1] <= by_rows.shape[1] else by_rows)
+    return real_forces(linear, by_loads if by_loads.shape[1] <= by_rows.shape[1] else by_rows)
 
 
-def _real(linear: Linearised, forces: Array) -> Array:
+def real_forces(linear: Linearised, forces: Array) -> Array:
     """Real and imaginary parts (d, 2k) on the free coordinates."""
     out = np.concatenate([forces.real, forces.imag], axis=1) if np.iscomplexobj(forces) else forces.copy()
     out = np.asarray(out, dtype=float)
@@ -208,6 +238,11 @@ def _real(linear: Linearised, forces: Array) -> Array:
 
 def _in_basis(linear: Linearised, rows: OutputRows, basis: Array, load: LoadColumns, lift: Array | None) -> _ModalLoad:
     forces, passed = load.across(basis).T, load.across(rows.load.T.toarray()).T
+    both = np.concatenate([forces, passed])
+    if load.forces is None and both.shape[1] > both.shape[0]:  # F S Fᴴ = S RᴴR
+        triangle: Any = np.linalg.qr(both.conj().T, mode="r")
+        both = triangle.conj().T
+        forces, passed = both[: len(forces)], both[len(forces) :]
     if lift is None:
         return _ModalLoad(forces, passed, None, None)
     matrices = linear.stiffness + 1j * linear.structural, linear.damping, linear.mass

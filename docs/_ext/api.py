@@ -76,8 +76,8 @@ GROUPS = (
         "frequency",
         "Frequency domain and random response",
         "Harmonic and stationary random responses of the linearised system, and statistics of records: see "
-        "[how to](../how-to/frequency.md).",
-        ("frequency_response", "random_response", "psd", "rms", "peak_factor"),
+        "[how to](../how-to/frequency.md), [with gaps and friction](../how-to/statistical-linearisation.md).",
+        ("frequency_response", "random_response", "statistical_linearisation", "psd", "rms", "peak_factor"),
         (("arlequin.frequency", None),),
     ),
     Group(

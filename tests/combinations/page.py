@@ -7,8 +7,8 @@ import re
 import warnings
 from pathlib import Path
 
-from combinations.systems import FEATURES, SCHEMES
-from combinations.uses import USES, outcome
+from combinations.systems import FEATURES
+from combinations.uses import USES, WAYS, outcome
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "guide" / "what-combines.md"
 HEAD = """# What combines
@@ -36,13 +36,20 @@ TITLES = {
         "layers begin anew; to 1e-6 where past accelerations or sub-steps of a scheme do, to 1e-3 where its averages "
         "do.",
     ),
+    "frequency domain": (
+        "Frequency domain",
+        "`frequency_response`: all modes give what a factor at each frequency gives, to 1e-9. `random_response`: its "
+        "densities are those of the frequency response, to 1e-12, and the rms by modes is that by factors, to 1e-7. "
+        "`statistical_linearisation`: the rms under small loads is that of the system linearised at the equilibrium "
+        "of the steady loads, to 1e-5. Bodies that touch are closed at the start and stick.",
+    ),
 }
-Outcomes = dict[tuple[str, str, str], str]  # of use, feature and scheme: "" or why it is refused
+Outcomes = dict[tuple[str, str, str], str]  # of use, feature and way: "" or why it is refused
 
 
 def reason(message: str) -> str:
     """A sentence without what names the study's own parts and the scheme, and without its cure."""
-    message = re.sub(r"^(member 0: )?((scheme|interface|part|spring) (= \w+\(.*?\)|'[\w-]+'):? )?", "", message)
+    message = re.sub(r"^(member 0: )?((scheme|interface|part|spring) (= \w+\(.*?\)|'[\w\[\]-]+'):? )?", "", message)
     return message.replace("|", "¦")
 
 
@@ -53,11 +60,11 @@ def text(found: Outcomes) -> str:
     working = sum(not why for why in found.values())
     lines.append(f"{working} of {len(found)} cells work.\n")
     for use, (title, oracle) in TITLES.items():
-        lines += [f"## {title}\n", f"{oracle}\n", f"| | {' | '.join(SCHEMES)} |", "|---" * (len(SCHEMES) + 1) + "|"]
+        lines += [f"## {title}\n", f"{oracle}\n", f"| | {' | '.join(WAYS[use])} |", "|---" * (len(WAYS[use]) + 1) + "|"]
         for feature in FEATURES:
             cells = []
-            for scheme in SCHEMES:
-                why = found[use, feature, scheme]
+            for way in WAYS[use]:
+                why = found[use, feature, way]
                 if why and why not in reasons:
                     reasons.append(why)
                 cells.append(str(reasons.index(why) + 1) if why else "✓")
@@ -76,8 +83,8 @@ def read(page: str) -> Outcomes:
         for line in table.splitlines():
             cells = [cell.strip() for cell in line.strip("|").split("|")]
             if cells[0] in FEATURES:
-                for scheme, cell in zip(SCHEMES, cells[1:], strict=True):
-                    found[use, cells[0], scheme] = "" if cell == "✓" else reasons[cell]
+                for way, cell in zip(WAYS[use], cells[1:], strict=True):
+                    found[use, cells[0], way] = "" if cell == "✓" else reasons[cell]
     return found
 
 
@@ -85,10 +92,10 @@ def outcomes() -> Outcomes:
     """All cells, run."""
     warnings.simplefilter("ignore")
     return {
-        (use, feature, scheme): reason(outcome(use, feature, scheme))
+        (use, feature, way): reason(outcome(use, feature, way))
         for use in USES
         for feature in FEATURES
-        for scheme in SCHEMES
+        for way in WAYS[use]
     }
 
 

@@ -14,17 +14,34 @@ Ingredients = dict[str, Any]
 
 @dataclass(frozen=True)
 class Loads:
-    """Loads of the period from a time on, s, or such as grow from zero, for statics."""
+    """Loads of the period from a time on, s, or such as grow from zero, for statics; steady: the last
+    of these, constant."""
 
     grow: bool = False
     start: float = 0.0
+    steady: bool = False
 
     def at(self, mean: float, amplitude: float, sine: bool = False) -> Callable[[float], float]:
         """F(t), N: about a mean."""
+        if self.steady:
+            return lambda t: mean + amplitude
         if self.grow:
             return lambda t: (mean + amplitude) * (t + self.start) / PERIOD
         wave = np.sin if sine else np.cos
         return lambda t: mean + amplitude * wave(2.0 * np.pi * (t + self.start) / PERIOD)
+
+    def vector(self, *components: Callable[[float], float]) -> Any:
+        """A load of components F(t), as a function of time, or a tuple of numbers where it does not vary."""
+        if self.steady:
+            return tuple(component(0.0) for component in components)
+        return lambda t: tuple(component(t) for component in components)
+
+    def traction(self, *components: Callable[[float], float]) -> Any:
+        """The same as a traction of places and time."""
+        vector = self.vector(*components)
+        if not callable(vector):
+            return vector
+        return lambda at, t: np.broadcast_to(np.reshape(vector(t), (-1, 1)), np.shape(at))
 
 
 def masses(
@@ -43,7 +60,7 @@ def masses(
         along, down = loads.at(0.0, 1.0, sine=True), loads.at(-2.0, 0.0)
         two = aq.PointMasses(
             f"masses{suffix}", [(0.0, 0.0), (1.0, 0.0)], [1.0, 2.0], names={"a": 0, "b": 1},
-            forces={"a": lambda t: [x(t), y(t)], "b": lambda t: [along(t), down(t)]},
+            forces={"a": loads.vector(x, y), "b": loads.vector(along, down)},
         )  # fmt: skip
         a, b = two.boundary("a"), two.boundary("b")
         springs = [
@@ -69,7 +86,7 @@ def glued(stiffness: float = 2e4, loads: Loads = Loads(), suffix: str = "", mass
     coarse = aq.Bar(f"coarse{suffix}", aq.mesh.interval(0.0, 0.6, cells=3), material, mass=mass, damping=damping)
     fine = aq.Bar(
         f"fine{suffix}", aq.mesh.interval(0.4, 1.0, cells=6), material, mass=mass, damping=damping,
-        tractions={"right": lambda x, t: [force(t)]},
+        tractions={"right": loads.traction(force)},
     )  # fmt: skip
     held = aq.Spring(f"held{suffix}", coarse.boundary("left"), stiffness=1e5, damping=100.0)
     wall, layer = aq.RigidPlane(point=1.0, normal=-1.0), aq.Asperities(stiffness=1e5)
@@ -89,7 +106,7 @@ def solid(
         block = aq.Solid(
             f"block{suffix}", aq.mesh.rectangle((0.0, 1.0), (0.0, 1.0), (2, 2)), elastic, plane="strain",
             kinematics=kinematics, mass=mass,
-            tractions={"top": lambda at, t: np.broadcast_to([[x(t)], [y(t)]], np.shape(at))},
+            tractions={"top": loads.traction(x, y)},
         )  # fmt: skip
         held = aq.Spring(f"held{suffix}", block.boundary("left"), stiffness=(2e4, 2e3), damping=(200.0, 200.0))
         law, more = statics if loads.grow and statics is not None else normal, dict(touching)
@@ -107,7 +124,7 @@ def rigid(stiffness: float = 1e3, loads: Loads = Loads(), suffix: str = "", mass
     x, y = loads.at(0.0, 1.0), loads.at(-10.0, 0.0)
     corners = np.array([(0.0, 0.0), (1.0, 0.0), (1.0, 0.5), (0.0, 0.5)])
     body = aq.RigidBody(
-        f"body{suffix}", corners, density=4.0, names={"base": [0, 1]}, force=lambda t: (x(t), y(t), 0.5 * x(t))
+        f"body{suffix}", corners, density=4.0, names={"base": [0, 1]}, force=loads.vector(x, y, lambda t: 0.5 * x(t))
     )
     base = body.boundary("base")
     floor = aq.RigidPlane(point=(0.0, 0.0), normal=(0.0, 1.0))
@@ -125,7 +142,7 @@ def superelement(
     block = aq.Solid(
         f"block{suffix}", aq.mesh.rectangle((0.0, 1.0), (0.0, 1.0), (2, 2)), elastic, plane="strain",
         mass=mass, damping=aq.Rayleigh(2.0),
-        tractions={"top": lambda at, t: np.broadcast_to([[x(t)], [y(t)]], np.shape(at))},
+        tractions={"top": loads.traction(x, y)},
     )  # fmt: skip
     sides = [block.boundary("left"), block.boundary("bottom")]
     part = aq.craig_bampton(block, sides, modes=4, boundary="fixed")

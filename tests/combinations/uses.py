@@ -19,6 +19,10 @@ ANEW = {"HHT": 1e-3, "GeneralisedAlpha": 1e-3, "DeVogelaere": 1e-6, "RungeKutta"
 TURNING = ("curved partner", "rigid body that turns")
 # whose start is forgotten by a factor of 0.88 in a period: the mean of an internal variable
 SLOW = ("spring with a memory",)
+MEMORY = aq.Record(point_memory=True)
+NONLINEAR = ("finite strain", "plasticity")  # parts, which are linearised at the start
+BAND = [0.1, 2.5]  # Hz, of analyses in the frequency domain
+METHODS: dict[Any, dict[str, int]] = {"direct": {}, "modal": {"modes": 50}}  # all modes
 LUMPED = ("CentralDifference", "SymplecticEuler", "DeVogelaere", "RungeKutta")
 
 
@@ -151,15 +155,75 @@ def handover(feature: str, scheme: str) -> None:
     near(motion(second)[-1], motion(whole)[-1], max(turning, ANEW.get(scheme, 0.0)))
 
 
-USES: dict[str, Callable[[str, str], None]] = {
-    "run": run, "ensemble": ensemble, "gradient": gradient, "adjoint": adjoint, "periodic motion": periodic,
-    "levels": levels, "handover": handover,
+def white(feature: str, own: aq.System, density: float) -> tuple[Any, Any]:
+    """White forces on the first end of the first spring, the same along each axis, and its displacement along an axis
+    that contact does not hold: with friction across the floor."""
+    at = own.springs[0].first
+    axes = at.positions.shape[1]
+    force = aq.frequency.Force(at, (1.0,) * axes)
+    of = aq.frequency.Displacement(at, "y" if "friction" in feature or feature == "wear" else "x")
+    return aq.frequency.Spectrum(force, (BAND, [density, density])), of
+
+
+def frequency_response(feature: str) -> None:
+    """By all modes as by a factor at each frequency."""
+    own = aq.System(**FEATURES[feature]())
+    load, of = white(feature, own, 1.0)
+    direct, modal = (
+        aq.frequency_response(own, load.load, of, [0.3, 1.0, 2.4], method=method, **modes)["response"].values
+        for method, modes in METHODS.items()
+    )
+    near(modal, direct, 1e-9)
+
+
+def random_response(feature: str) -> None:
+    """Densities are those of the frequency response, and variances those of both methods."""
+    own = aq.System(**FEATURES[feature]())
+    load, of = white(feature, own, 2.0)
+    functions = aq.frequency_response(own, load.load, of, BAND)["response"].values
+    direct, modal = (
+        aq.random_response(own, load, of, BAND, method=method, **modes) for method, modes in METHODS.items()
+    )
+    near(direct["response"].values, 2.0 * np.abs(functions) ** 2, 1e-12)
+    near(modal["rms_response"].values, direct["rms_response"].values, 1e-7)
+
+
+def statistical_linearisation(feature: str) -> None:
+    """Under small loads the random response about the equilibrium of the steady ones."""
+    own = aq.System(**FEATURES[feature](loads=Loads(steady=True)))
+
+    def rms(analysis: Any) -> Any:
+        return analysis(own, *white(feature, own, 1e-12), BAND, modes=50)["rms_response"].values
+
+    found = None if feature in NONLINEAR else rms(aq.statistical_linearisation)
+    if feature not in SLOW:  # memories have forgotten the steady loads
+        grown = aq.System(**FEATURES[feature](loads=Loads(grow=True)))
+        settled = aq.simulate(grown, aq.Static(), duration=PERIOD, step=0.1 * PERIOD, record=MEMORY)
+        own = replace(own, from_result=settled)
+    near(rms(aq.statistical_linearisation) if found is None else found, rms(aq.random_response), 1e-5)
+
+
+ANALYSES: dict[str, Callable[[str], None]] = {
+    "frequency_response": frequency_response, "random_response": random_response,
+    "statistical_linearisation": statistical_linearisation,
 }  # fmt: skip
 
 
-def outcome(use: str, feature: str, scheme: str) -> str:
+def frequency_domain(feature: str, analysis: str) -> None:
+    ANALYSES[analysis](feature)
+
+
+USES: dict[str, Callable[[str, str], None]] = {
+    "run": run, "ensemble": ensemble, "gradient": gradient, "adjoint": adjoint, "periodic motion": periodic,
+    "levels": levels, "handover": handover, "frequency domain": frequency_domain,
+}  # fmt: skip
+# by which scheme, or which analysis
+WAYS: dict[str, list[str]] = {use: list(ANALYSES if use == "frequency domain" else SCHEMES) for use in USES}
+
+
+def outcome(use: str, feature: str, way: str) -> str:
     try:
-        USES[use](feature, scheme)
+        USES[use](feature, way)
     except aq.UserError as error:
         return str(error)
     return ""
