@@ -9,12 +9,11 @@ from scipy.sparse.linalg import ArpackError
 
 from arlequin.frequency.complex_factor import UNSTABLE, Factors
 from arlequin.models.errors import UserError
-from arlequin.models.linalg.lowest import lowest_modes
+from arlequin.models.linalg.lowest import all_modes, at_two_shifts, lowest_modes
 from arlequin.models.types import Array
 
 DENSE = 300  # free coordinates up to which all modes are computed
 _FIRST = 1e-6  # first shift, relative to the mean ratio of stiffness and mass
-_LEAST_SHIFT = 1e-9  # second shift, relative to the first, at least
 _STATIC_SHIFT = 1e-4  # of static shapes of floating systems, relative to the lowest elastic ω²
 _NOISE = 100.0 * np.finfo(float).eps  # of φᵀKφ, relative to |φ|ᵀ|K||φ|: below it a frequency is 0
 _REST = 1e-7  # static response of a force beyond the modes, relative to that of the modes, that is round-off
@@ -45,8 +44,7 @@ def natural_modes(factors: Factors, count: int) -> tuple[Array, Array]:
 
 
 def _lanczos(factors: Factors, count: int) -> tuple[Array, Array]:
-    """The lowest eigenvalues, 1/s², and shapes: a first shift far above the lowest estimates them, the second is close
-    to them."""
+    """The lowest eigenvalues, 1/s², and shapes."""
     linear, unit = factors.linear, _FIRST * factors.mean_ratio
 
     def search(shift: float, tolerance: float) -> tuple[Array, Array]:
@@ -56,16 +54,11 @@ def _lanczos(factors: Factors, count: int) -> tuple[Array, Array]:
             unit=unit, shift=shift, tolerance=tolerance,
         )  # fmt: skip
 
-    estimate, _ = search(unit, 1e-2)
-    return search(max(float(np.abs(estimate).max()), _LEAST_SHIFT * unit), 0.0)
+    return at_two_shifts(search, unit)
 
 
 def _all_modes(factors: Factors) -> tuple[Array, Array]:
-    """All eigenvalues of a small system, and shapes, on a basis of C y = 0; without those of coordinates without mass.
-
-    Solved for M y = (K + sM) y/(λ + s) the low ones are accurate to round-off, for K y = λ M y the high ones: each is
-    taken on its side of the geometric mean of the lowest elastic and the highest.
-    """
+    """All eigenvalues of a small system, and shapes, on a basis of C y = 0."""
     linear = factors.linear
     rows = factors.rows[:, linear.free].toarray()
     inside = scipy.linalg.null_space(rows) if rows.size else np.eye(linear.free.size)
@@ -75,21 +68,10 @@ def _all_modes(factors: Factors) -> tuple[Array, Array]:
     basis[linear.free] = inside
     mass, stiffness = (basis.T @ (each @ basis) for each in (linear.mass, linear.stiffness))
     try:
-        values, shapes = scipy.linalg.eigh(stiffness, mass)
-    except np.linalg.LinAlgError:  # coordinates without mass
-        values, shapes = np.zeros(0), np.zeros((inside.shape[1], 0))
-    elastic = values[values > _NOISE * values[-1]] if values.size else values
-    shift = float(elastic[0]) if elastic.size else _FIRST * factors.mean_ratio
-    try:
-        inverse, low = scipy.linalg.eigh(mass, stiffness + shift * mass)
+        values, shapes = all_modes(stiffness, mass, _FIRST * factors.mean_ratio)
     except np.linalg.LinAlgError:
         raise UserError(UNSTABLE) from None
-    inverse, low = inverse[::-1], low[:, ::-1]
-    limit = 1.0 / (shift + np.sqrt(shift * elastic[-1])) if elastic.size else _NOISE * inverse[0]
-    count = int(np.count_nonzero(inverse > limit))
-    low_shapes = low[:, :count] / np.sqrt(inverse[:count])
-    all_values = np.concatenate([1.0 / inverse[:count] - shift, values[count:]])
-    return all_values, basis @ np.hstack([low_shapes, shapes[:, count:]])
+    return values, basis @ shapes
 
 
 def modes_up_to(factors: Factors, highest: float) -> tuple[Array, Array]:
