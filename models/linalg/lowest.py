@@ -66,7 +66,8 @@ def all_modes(stiffness: Array, mass: Array, first: float) -> tuple[Array, Array
     except np.linalg.LinAlgError:  # coordinates without mass
         values, shapes = np.zeros(0), np.zeros((stiffness.shape[0], 0))
     elastic = values[values > _ROUND_OFF * values[-1]] if values.size else values
-    shift = float(elastic[0]) if elastic.size else first
+    # of rigid motions alone the round-off is that of the shift
+    shift = float(elastic[0]) if elastic.size else _LEAST_SHIFT * first if values.size else first
     inverse, low = scipy.linalg.eigh(mass, stiffness + shift * mass)
     inverse, low = inverse[::-1], low[:, ::-1]
     limit = 1.0 / (shift + np.sqrt(shift * elastic[-1])) if elastic.size else _ROUND_OFF * inverse[0]
