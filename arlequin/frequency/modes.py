@@ -24,7 +24,7 @@ def natural_modes(factors: Factors, count: int) -> tuple[Array, Array]:
     """ω (m,), rad/s, and shapes (d, m), φᵀMφ = 1, of the lowest modes of K and M without damping, supports at rest.
 
     As many as there are, where these are fewer. Rigid motions have ω = 0. The system is stable
-    (`Factors.check_stable`), so that the eigenvalues nearest to a negative shift are the lowest.
+    (`Factors.check_definite`), so that the eigenvalues nearest to a negative shift are the lowest.
     """
     linear = factors.linear
     moving = int((linear.assembly.free & ~linear.assembly.massless).sum())
@@ -95,19 +95,25 @@ class ModalBasis:
     modes: int
 
 
-def with_static_shapes(factors: Factors, omega: Array, shapes: Array, forces: Array) -> ModalBasis:
-    """The modes ω (m,) and (d, m) with static shapes of forces (d, k).
+def with_static_shapes(
+    factors: Factors, omega: Array, shapes: Array, forces: Array, *, of_outputs: bool = False
+) -> ModalBasis:
+    """The modes ω (m,) and (d, m) of the system without flows, with static shapes of forces (d, k).
 
     The shapes K⁻¹ (f − M Σ φ φᵀf), less the modes: in statics the response is exact (residual flexibility), at
     frequencies above that of the modes up to the terms (ω/ω_m)⁴. Of a floating system K + sM, s far below the elastic
-    ω². Source: Dickens, Nakagawa & Wittbrodt, Computers & Structures 62, 1997.
+    ω². In a flow the shapes are those of K + K_f, of outputs (f = r) those of its transpose.
+
+    Source: Dickens, Nakagawa & Wittbrodt, Computers & Structures 62, 1997.
     """
-    linear = factors.linear
+    linear, in_flow = factors.linear.still, factors.linear.flow is not None
     shares = shapes.T @ forces
-    remaining = forces - linear.mass @ (shapes @ shares)
+    # of modes that a flow couples to others the static response, too, is beyond them
+    remaining = forces if in_flow else forces - linear.mass @ (shapes @ shares)
     elastic = omega > 0.0
     shift = _STATIC_SHIFT * (float(omega[elastic][0]) ** 2 if elastic.any() else _FIRST * factors.mean_ratio)
-    static = factors.shifted(0.0 if elastic.all() else shift).solve(remaining)[0]
+    factor = factors.shifted(0.0 if elastic.all() else shift)
+    static = (factor.adjoint if in_flow and of_outputs else factor.solve)(remaining)[0]
     static = static - shapes @ (shapes.T @ (linear.mass @ static))
     norm = np.sqrt(np.maximum(np.einsum("dk,dk->k", static, linear.stiffness @ static), 0.0))
     of_modes = np.linalg.norm(shares[elastic] / omega[elastic, None], axis=0)

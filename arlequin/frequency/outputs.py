@@ -80,7 +80,7 @@ class OutputRows:
             return self
         linear = factors.linear
         none = np.zeros((linear.dof_count, self.multiplier.shape[0]))
-        shifted = factors.shifted(_SHIFT * factors.mean_ratio)
+        shifted = factors.still.shifted(_SHIFT * factors.still.mean_ratio)
         z = shifted.adjoint(none, self.multiplier.T.toarray())[0].T
         matrices = linear.stiffness + 1j * linear.structural, linear.damping, linear.mass
         r0, r1, r2 = (

@@ -10,12 +10,15 @@ from arlequin.frequency.complex_factor import Factors
 from arlequin.frequency.linearised import Linearised
 from arlequin.frequency.modes import modes_up_to, natural_modes, with_static_shapes
 from arlequin.frequency.outputs import OutputRows
+from arlequin.frequency.quadratic_pencil import Complex, all_eigenvalues
 from arlequin.models import checks
 from arlequin.models.errors import UserError
 from arlequin.models.types import Array
+from arlequin.system.flow import FlowTerms
 
 METHODS = ("direct", "modal")
 BEYOND = 3.0  # modes up to this multiple of the highest frequency
+LEAST_IN_FLOW = 8  # modes in a flow, at least
 _AT_RESONANCE = 1e-9  # |k − ω² m|, relative to the larger of both, below which an undamped system resonates
 
 
@@ -90,10 +93,13 @@ class _ModalLoad:
 class ModalTransfer:
     """H in a basis B (d, r) of modes and static shapes: with u = L U + B q, L the static lift of the supports,
 
-    (k + i BᵀHB + iω (BᵀDB + 2ζ√(km)) − ω² m) q = Bᵀ (F − A L U).
+    (k + BᵀK_f B + i BᵀHB + iω (BᵀDB + 2ζ√(km)) − ω² m) q = Bᵀ (F − A L U),
+
+    k of the system without flows, K_f of its flows, whose damping is part of D.
     """
 
     stiffness: Array
+    flow: Array
     mass: Array
     damping: Array
     structural: Array
@@ -114,9 +120,15 @@ class ModalTransfer:
         """The basis of modes ω (m,), (d, m) and of the static shapes of the loads, or of the outputs if fewer."""
         linear, rows = factors.linear, rows.without_multipliers(factors)
         lifts = [_lift(factors, load) for load in loads]
-        reduced = with_static_shapes(factors, *modes, _static_forces(linear, rows, loads, lifts))
+        static, of_outputs = _static_forces(linear, rows, loads, lifts)
+        if linear.flow is not None:
+            # without these shapes the error is the square root of that with them
+            static = np.hstack([static, _flow_on_modes(linear, linear.flow, modes[1], of_outputs)])
+        reduced = with_static_shapes(factors, *modes, static, of_outputs=of_outputs)
         basis = reduced.shapes
         damping, structural = (basis.T @ (matrix @ basis) for matrix in (linear.damping, linear.structural))
+        size = (basis.shape[1],) * 2
+        flow = np.zeros(size) if linear.flow is None else basis.T @ (linear.flow.stiffness @ basis)
         damped = linear.damped
         if modal_damping is not None:
             ratios = _ratios(modal_damping, reduced.modes, basis.shape[1])
@@ -124,7 +136,14 @@ class ModalTransfer:
             damped = damped or bool(ratios.any())
         motion = np.stack([row @ basis for row in rows.motion])
         in_basis = [_in_basis(linear, rows, basis, load, lift) for load, lift in zip(loads, lifts, strict=True)]
-        return cls(reduced.stiffness, reduced.mass, damping, structural, motion, in_basis, damped, reduced.modes)
+        return cls(reduced.stiffness, flow, reduced.mass, damping, structural, motion, in_basis, damped, reduced.modes)
+
+    def eigenvalues(self, shift: float, structural: bool) -> Complex:
+        """λ (m,), 1/s, with Im λ ≥ 0, of λ²m + λD + k + BᵀK_f B, structural: + iBᵀHB; see `all_eigenvalues`."""
+        stiffness = np.diag(self.stiffness) + self.flow
+        if structural:
+            stiffness = stiffness + 1j * self.structural
+        return all_eigenvalues(np.diag(self.mass), self.damping, stiffness, shift)[0]
 
     def at(self, frequency: float) -> list[Array]:
         """As of `Transfer`."""
@@ -132,9 +151,10 @@ class ModalTransfer:
         powers = np.array([1.0, 1j * omega, -(omega**2)])
         inertia = omega**2 * self.mass
         elastic = self.stiffness - inertia
-        matrix = np.diag(elastic) + 1j * (self.structural + omega * self.damping)
+        matrix = np.diag(elastic) + self.flow + 1j * (self.structural + omega * self.damping)
         motion = np.tensordot(powers, self.rows, 1)
-        if not self.damped and (np.abs(elastic) <= _AT_RESONANCE * np.maximum(self.stiffness, inertia)).any():
+        undamped = not self.damped and not self.flow.any()
+        if undamped and (np.abs(elastic) <= _AT_RESONANCE * np.maximum(self.stiffness, inertia)).any():
             raise UserError(_singular(frequency))
         try:
             z = np.linalg.solve(matrix.T, motion.T)
@@ -164,10 +184,15 @@ def transfer_of(
 
 
 def chosen_modes(factors: Factors, highest: float, modes: int | None) -> tuple[Array, Array]:
-    """ω (m,) and shapes (d, m): `modes` of them, or those up to a multiple of the frequency `highest`, Hz."""
-    if modes is None:
-        return modes_up_to(factors, 2.0 * np.pi * BEYOND * highest)
-    return natural_modes(factors, checks.positive_integer("modes", modes))
+    """ω (m,) and shapes (d, m), without flows: `modes` of them, or those up to a multiple of the frequency `highest`,
+    Hz, in a flow, which couples them, eight at least."""
+    still = factors.still
+    if modes is not None:
+        return natural_modes(still, checks.positive_integer("modes", modes))
+    chosen = modes_up_to(still, 2.0 * np.pi * BEYOND * highest)
+    if factors.linear.flow is None or chosen[0].size >= LEAST_IN_FLOW:
+        return chosen
+    return natural_modes(still, LEAST_IN_FLOW)
 
 
 def _singular(frequency: float) -> str:
@@ -183,19 +208,27 @@ def _lift(factors: Factors, load: LoadColumns) -> Array | None:
 
 def _static_forces(
     linear: Linearised, rows: OutputRows, loads: Sequence[LoadColumns], lifts: Sequence[Array | None]
-) -> Array:
-    """Forces (d, k), real, whose static shapes make statics exact: the loads, or the outputs where these are fewer."""
+) -> tuple[Array, bool]:
+    """Forces (d, k), real, whose static shapes make statics exact: the loads, or the outputs where these are fewer;
+    and whether they are of the outputs."""
     of_rows = [row.T.toarray() for row in rows.motion if row.nnz]
     by_rows = np.concatenate(of_rows, axis=1) if of_rows else np.zeros((linear.dof_count, 0))
     columns: list[Array] = []
     for load, lift in zip(loads, lifts, strict=True):
         if load.forces is None:
-            return _real(linear, by_rows)
+            return _real(linear, by_rows), True
         columns.append(load.forces)
         if lift is not None:  # inertia of the moved frame
             columns.append(linear.mass @ lift)
     by_loads = np.concatenate(columns, axis=1)
-    return _real(linear, by_loads if by_loads.shape[1] <= by_rows.shape[1] else by_rows)
+    of_outputs = by_rows.shape[1] < by_loads.shape[1]
+    return _real(linear, by_rows if of_outputs else by_loads), of_outputs
+
+
+def _flow_on_modes(linear: Linearised, flow: FlowTerms, shapes: Array, transposed: bool) -> Array:
+    """Forces K_f φ and C_f φ (d, 2m) of a flow on the modes, which move others with them; transposed: of adjoints."""
+    matrices = (matrix.T if transposed else matrix for matrix in (flow.stiffness, flow.damping))
+    return _real(linear, np.hstack([matrix @ shapes for matrix in matrices]))
 
 
 def _real(linear: Linearised, forces: Array) -> Array:
