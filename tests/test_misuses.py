@@ -45,6 +45,10 @@ SYSTEM = aq.System([BAR], interfaces=[CONTACT], velocity=10.0)
 THETA = aq.Theta(0.5)
 NOISE = aq.frequency.Spectrum(aq.frequency.Force(END, 1.0), ([0.0, 100.0], [1.0, 1.0]))
 TIP, BAND = aq.frequency.Displacement(END, "x"), [1.0, 100.0]
+PIPE = aq.Beam(
+    "pipe", aq.mesh.interval(0.0, 1.0, cells=4), aq.LinearElastic(young=1e6, poisson=0.3, density=1000.0),
+    aq.Section.circle(0.01), dimension=2, imposed={"left": {"x": 0.0, "y": 0.0, "rz": 0.0}}, added_mass=0.02,
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -95,6 +99,20 @@ def press(law: Any) -> Any:
     return run(aq.System([BAR], interfaces=[contact], velocity=1.0))
 
 
+def water(velocity: Any = 0.1, part: Any = PIPE) -> Any:
+    return aq.flow.PipeFlow("water", part, velocity, fluid_mass=0.02)
+
+
+def respond(velocity: float, highest: float = 1.0, random: bool = False, **options: Any) -> Any:
+    """A response of the pipe in a flow."""
+    end, system = PIPE.boundary("right"), aq.System([PIPE], flows=[water(velocity)])
+    load, of = aq.frequency.Force(end, (0.0, 1.0)), aq.frequency.Displacement(end, "y")
+    if random:
+        white = aq.frequency.Spectrum(load, lambda f: 1.0)
+        return aq.random_response(system, white, of, [0.0, highest], progress=False, **options)
+    return aq.frequency_response(system, load, of, [0.0, highest], progress=False, **options)
+
+
 def glued(**options: Any) -> Any:
     return run(aq.System([LEFT, RIGHT], [aq.Junction(LEFT, RIGHT, **options)]))
 
@@ -127,6 +145,12 @@ aq.Bar("bar", "bar.msh", STEEL)
     → mesh: str is not a mesh of lines, triangles, quads, tetrahedra or hexahedra
 aq.Bar("bar", LINE, aq.LinearElastic)
     → material = LinearElastic: must be a LinearElastic (LinearElastic is a class: write LinearElastic(…))
+water("fast")
+    → velocity = 'fast': must be a number
+water(part=BAR)
+    → flow 'water': part = Bar('bar', 4 cells, 5 nodes): must be a Beam, or a Modal of a Beam
+aq.System([PIPE], flows=["water"])
+    → flows = 'water': must be a list of flows
 aq.Bar("bar", LINE, STEEL, damping=0.1)
     → damping = 0.1: must be a Rayleigh, a ShortWaveDamping or None
 aq.System([BAR], from_result="run.zarr")
@@ -559,6 +583,32 @@ aq.statistical_linearisation(SYSTEM, NOISE, TIP, BAND, tolerance=0.0)
     → tolerance = 0.0: must be positive
 aq.results.worn_depth(result(), "edn", 1e-12)
     → interface = 'edn': must be one of end
+water(-1.0)
+    → velocity = -1.0: must not be below 0: flow 'water' runs the other way with another direction
+water(float("nan"))
+    → velocity = nan: must be finite
+aq.System([PIPE], flows=[water(), water()])
+    → 2 flows are named 'water': names must differ
+aq.System([BAR], flows=[water()])
+    → flow 'water' refers to part 'pipe', which is not among the parts of the system
+respond(20.0)
+    → flow 'water' of 20 m/s: the system is unstable in it, a mode of 3.071 Hz grows by 57.73 1/s, so it has no steady
+      oscillation: aq.critical_velocity finds the velocity up to which it has one
+respond(20.0, method="modal")
+    → flow 'water' of 20 m/s: the system is unstable in it, a mode of 3.071 Hz grows by 57.73 1/s, so it has no steady
+      oscillation: aq.critical_velocity finds the velocity up to which it has one
+respond(20.0, random=True)
+    → flow 'water' of 20 m/s: the system is unstable in it, a mode of 3.071 Hz grows by 57.73 1/s, so it has no steady
+      oscillation: aq.critical_velocity finds the velocity up to which it has one
+respond(20.0, random=True, method="direct")
+    → flow 'water' of 20 m/s: the system is unstable in it, a mode of 3.071 Hz grows by 57.73 1/s, so it has no steady
+      oscillation: aq.critical_velocity finds the velocity up to which it has one
+respond(0.1, 1e4)
+    → frequencies up to 10000 Hz: must be at most 3.853 Hz, which has two cells to a wave in 'pipe'
+respond(0.1, 1e4, random=True)
+    → frequencies up to 10000 Hz: must be at most 3.853 Hz, which has two cells to a wave in 'pipe'
+aq.critical_velocity(aq.System([PIPE]), [0.0, 1.0])
+    → critical_velocity: the system has no flow: System(…, flows=[…])
 aq.ContactMethod("newtn")
     → method = 'newtn': must be one of newton, augmented, gauss-seidel, projected-gradient
 """

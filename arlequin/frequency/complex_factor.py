@@ -20,6 +20,10 @@ _NEGATIVE = 1e-13  # negative eigenvalue, relative to the mean ratio of stiffnes
 _SINGULAR = 1e-3  # residual, relative to the load, above which the system is singular (fine beams have some 1e-8)
 _REFINED, _REFINEMENTS = 1e-13, 6
 UNSTABLE = "the system is unstable at rest, so it has no steady oscillation: a beam buckles, or a stiffness is negative"
+_SINGULAR_AT = (
+    "{} the equations are singular: an undamped resonance, a motion that nothing holds, or imposed motions that "
+    "contradict a constraint"
+)
 
 
 class Factors:
@@ -32,7 +36,7 @@ class Factors:
     diagonal entry of K, so that multipliers x are of the size of displacements. Constraints that repeat each other, as
     contact of both sides, and those of prescribed coordinates alone are admitted: −γσ²/a on the diagonal of the
     multipliers, a the mean diagonal entry of A, makes the factors regular, and iterative refinement takes its effect
-    out.
+    out. K and D have the forces of flows, with which A is not symmetric: the pattern alone is taken as such.
     """
 
     def __init__(self, linear: Linearised) -> None:
@@ -49,12 +53,22 @@ class Factors:
         if self._last is None or self._last[0] != frequency:
             omega = 2.0 * np.pi * frequency
             coefficients = (1.0, 1j, 1j * omega, -(omega**2)) if self.linear.damped else (1.0, 0.0, 0.0, -(omega**2))
-            self._last = frequency, ConstrainedFactor(self, coefficients, f"at {frequency:g} Hz")
+            self._last = frequency, ConstrainedFactor(self, coefficients, _SINGULAR_AT.format(f"at {frequency:g} Hz"))
         return self._last[1]
 
     def shifted(self, shift: float) -> "ConstrainedFactor":
         """The factor of K + shift M; shift, 1/s²."""
-        return ConstrainedFactor(self, (1.0, 0.0, 0.0, shift), "at rest")
+        return ConstrainedFactor(self, (1.0, 0.0, 0.0, shift), _SINGULAR_AT.format("at rest"))
+
+    def quadratic(self, shift: float, structural: bool) -> "ConstrainedFactor":
+        """The factor of K + σD + σ²M, σ = shift, 1/s; structural: + iH."""
+        coefficients = (1.0, 1j if structural else 0.0, shift, shift**2)
+        return ConstrainedFactor(self, coefficients, f"shift = {shift:g}: is an eigenvalue, 1/s: take another shift")
+
+    @cached_property
+    def still(self) -> "Factors":
+        """Those of the system without the forces of flows."""
+        return self if self.linear.flow is None else Factors(self.linear.still)
 
     @cached_property
     def mean_ratio(self) -> float:
@@ -66,8 +80,8 @@ class Factors:
         ratio = np.abs(linear.stiffness.diagonal()[linear.free][mass > 0.0]) / mass[mass > 0.0]
         return float(ratio.mean()) or 1.0
 
-    def check_stable(self) -> None:
-        """UserError where K is not positive semidefinite on C u = 0.
+    def check_definite(self) -> None:
+        """UserError where K, of a system without flows, is not positive semidefinite on C u = 0: it is unstable.
 
         By Sylvester's law of inertia: [K + sM  Rᵀ; R  −γσ] = L D Lᵀ has as many negative pivots as multipliers and
         negative eigenvalues of K + sM + RᵀR/(γσ), s a round-off.
@@ -177,9 +191,9 @@ class Factors:
 class ConstrainedFactor:
     """The factor of one matrix A = a K + b H + c D + e M, with the constraints (see `Factors`)."""
 
-    def __init__(self, factors: Factors, coefficients: tuple[complex, ...], where: str) -> None:
-        """coefficients: a, b, c, e; where: for the message on a singular matrix."""
-        self._factors, self._coefficients, self._where = factors, coefficients, where
+    def __init__(self, factors: Factors, coefficients: tuple[complex, ...], refusal: str) -> None:
+        """coefficients: a, b, c, e; refusal: the message on a singular matrix."""
+        self._factors, self._coefficients, self._refusal = factors, coefficients, refusal
         n = factors.order.size
         pattern = factors.indices, factors.starts
         data = factors.combined(coefficients)
@@ -280,10 +294,3 @@ class ConstrainedFactor:
             real, imag = (self._lu.solve(np.ascontiguousarray(x), trans=side) for x in (right.real, right.imag))
             return np.asarray(real + 1j * imag)
         return np.asarray(self._lu.solve(right.astype(self._matrix.dtype), trans=side))
-
-    @property
-    def _refusal(self) -> str:
-        return (
-            f"{self._where} the equations are singular: an undamped resonance, a motion that nothing holds, or imposed "
-            "motions that contradict a constraint"
-        )

@@ -8,21 +8,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import scipy.optimize
 
-from arlequin.frequency.quadratic_modes import Complex, QuadraticPencil, pencil_of, shift_of
+from arlequin.frequency.complex_factor import Factors
+from arlequin.frequency.linearised import ContactState, Linearised, linearised
+from arlequin.frequency.quadratic_pencil import Complex, QuadraticPencil, grows
 from arlequin.models import checks
 from arlequin.models.errors import UserError
 from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array
 from arlequin.system.assembly import assemble
-from arlequin.system.densities import check_densities
 from arlequin.system.flow import FlowTerms
 from arlequin.system.system import System
 
 if TYPE_CHECKING:
     import xarray
 
-_GROWTH = 1e-9  # Re λ relative to |λ| and to the scale of the frequencies, above which a mode grows
-_RIGID = 1e-6  # |λ| relative to the scale, below which it is 0 to round-off: rigid motions are double eigenvalues
 _STATIC = 1e-6  # |Im λ| relative to the scale, below which growth is divergence
 _MAX_BISECTIONS = 60
 
@@ -41,17 +40,17 @@ class Onset(NamedTuple):
 class _Scan:
     """Eigenvalues λ of a system over the velocity of its flows: C = C₀ + U C₁, K = K₀ + U² K₂.
 
-    shift, 1/s: see `shift_of`, near the lowest frequency in still fluid.
+    terms: C₁ and K₂; shift, 1/s: see `QuadraticPencil.scale`, near the lowest frequency in still fluid.
     """
 
-    pencil: QuadraticPencil
+    linear: Linearised
     terms: FlowTerms
     shift: float
     count: int
 
     def at(self, velocity: float) -> Complex:
         """The `count` lowest eigenvalues, one of each pair: of two real ones of a pair the one that decays slower."""
-        pencil = self.pencil.with_terms(velocity * self.terms.damping, velocity**2 * self.terms.stiffness)
+        pencil = QuadraticPencil(Factors(self.linear.in_flow(self.terms.at(velocity))))
         values = _paired(pencil.near(self.shift, 2 * self.count)[0])
         values = values[np.argsort(np.abs(values), kind="stable")]
         if values.size < self.count:
@@ -62,8 +61,7 @@ class _Scan:
 
     def grows(self, values: Complex) -> Any:
         """Which eigenvalues grow."""
-        size = np.abs(values)
-        return (values.real > _GROWTH * (size + self.shift)) & (size > _RIGID * self.shift)
+        return grows(values, self.shift)
 
     def growing(self, velocity: float) -> int:
         """Number of growing modes."""
@@ -87,12 +85,14 @@ def critical_velocity(
     flow: str | None = None,
     count: int = 4,
     tolerance: float = 1e-6,
+    contact: ContactState = "open",
 ) -> xarray.Dataset:
     """Eigenvalues of a system over the velocity of a flow, and the velocities at which it becomes unstable.
 
     velocities (n,), m/s, increasing: where the eigenvalues λ of `complex_modes` are computed; between two of them with
     another number of growing modes the onset is bisected, to `tolerance` times the velocity. flow: name of the flow
-    whose velocity varies; by default all flows have it. count: number of modes.
+    whose velocity varies; by default all flows have it. count: number of modes. contact: as of `frequency_response`, by
+    default no contact acts.
 
     The dataset has over (velocity, mode) `growth_rate` Re λ, 1/s, `angular_frequency` Im λ, 1/s, `frequency` Im λ/2π,
     Hz, and `damping_ratio` −Re λ/|λ|, each mode followed continuously (an Argand diagram is `angular_frequency` against
@@ -123,7 +123,7 @@ def critical_velocity(
         raise UserError.parameter("velocities", velocities, "must be at least two, not below 0 and increasing, m/s")
     checks.positive_integer("count", count)
     checks.within("tolerance", tolerance, 1e-12, 0.1)
-    scan = _scan_of(system, flow, count)
+    scan = _scan_of(system, flow, count, contact)
     rows = [scan.at(float(speeds[0]))]
     for speed in speeds[1:]:
         rows.append(_followed(rows, scan.at(float(speed))))
@@ -137,21 +137,18 @@ def critical_velocity(
     return _dataset(speeds, table, onsets)
 
 
-def _scan_of(system: System, flow: str | None, count: int) -> _Scan:
+def _scan_of(system: System, flow: str | None, count: int, contact: ContactState) -> _Scan:
     if not system.flows:
         raise UserError("critical_velocity: the system has no flow: System(…, flows=[…])")
     names = [item.name for item in system.flows]
     if flow is not None:
         checks.one_of("flow", flow, names)
-    check_densities(system.parts, "for complex modes")
     varied = [item.at(1.0) for item in system.flows if flow in (None, item.name)]
     fixed = [item for item in system.flows if flow not in (None, item.name)]
-    base = assemble(replace(system, flows=fixed))
+    linear = linearised(replace(system, flows=fixed), contact)
     unit = assemble(replace(system, flows=varied)).flow
     assert unit is not None
-    pencil, free = pencil_of(base)
-    terms = FlowTerms(unit.damping[free][:, free], unit.stiffness[free][:, free])
-    return _Scan(pencil, terms, shift_of(base), count)
+    return _Scan(linear, unit, QuadraticPencil(Factors(linear)).scale, count)
 
 
 def _followed(rows: list[Complex], values: Complex) -> Complex:

@@ -23,7 +23,7 @@ from arlequin.system.assembly import Assembly, assemble
 from arlequin.system.contact_kinematics import ContactKinematics
 from arlequin.system.contact_start import ContactStart
 from arlequin.system.densities import check_densities
-from arlequin.system.flow import refuse_flows
+from arlequin.system.flow import FlowTerms
 from arlequin.system.internal_forces import Memory
 from arlequin.system.spring_rows import SpringRows
 from arlequin.system.system import System
@@ -43,7 +43,8 @@ class Linearised:
     mass M, damping D, stiffness K, structural (hysteretic) damping H, all (d, d), and constraints C (m, d): the rows
     of the junctions and relations, then those of closed contact points. contact: the rows of the contact and of the
     laws of springs; loss_factors η by the name of each part and spring. state (d,): the displacements at the start,
-    memory: the internal variables.
+    memory: the internal variables. flow: the forces of flows, whose matrices are part of D and K, which are then not
+    symmetric; None without any.
     """
 
     assembly: Assembly
@@ -56,6 +57,19 @@ class Linearised:
     loss_factors: Mapping[str, float]
     state: Array
     memory: Memory
+    flow: FlowTerms | None = None
+    _still: "Linearised | None" = None
+
+    @property
+    def still(self) -> "Linearised":
+        """The system without the forces of flows, whose matrices are symmetric; itself where it has none."""
+        return self if self._still is None else self._still
+
+    def in_flow(self, terms: FlowTerms) -> "Linearised":
+        """The system with the forces of flows added."""
+        flow, still = terms if self.flow is None else self.flow + terms, self.still
+        damping, stiffness = sp.csr_array(still.damping + flow.damping), sp.csr_array(still.stiffness + flow.stiffness)
+        return replace(still, damping=damping, stiffness=stiffness, flow=flow, _still=still)
 
     @property
     def dof_count(self) -> int:
@@ -88,14 +102,16 @@ class Linearised:
         loss = np.zeros(contact.stiffness.size)
         for item, first, last in spring_points(self.assembly):
             loss[(contact.points >= first) & (contact.points < last)] = self.loss_factors[item.spring.name]
-        return replace(
-            self,
-            damping=sp.csr_array(self.damping + contact.matrix(contact.damping)),
-            stiffness=sp.csr_array(self.stiffness + contact.matrix(contact.stiffness)),
-            structural=sp.csr_array(self.structural + contact.matrix(contact.stiffness * loss)),
-            constraints=sp.csr_array(sp.vstack([self.constraints, contact.rows[contact.tied]], format="csr")),
+        still = self.still
+        in_contact = replace(
+            still,
+            damping=sp.csr_array(still.damping + contact.matrix(contact.damping)),
+            stiffness=sp.csr_array(still.stiffness + contact.matrix(contact.stiffness)),
+            structural=sp.csr_array(still.structural + contact.matrix(contact.stiffness * loss)),
+            constraints=sp.csr_array(sp.vstack([still.constraints, contact.rows[contact.tied]], format="csr")),
             contact=contact,
         )
+        return in_contact if self.flow is None else in_contact.in_flow(self.flow)
 
     def multipliers_of(self, tied: NDArray[np.bool_]) -> Indices:
         """Numbers of the multipliers of rows of the contact (c,), all of them tied."""
@@ -135,7 +151,8 @@ class LinearContact:
 def linearised(
     system: System, contact: ContactState = "stuck", structural: float | Mapping[str, float] = 0.0
 ) -> Linearised:
-    """The system linearised at its start, by default the initial configuration, with `from_result` the state there.
+    """The system linearised at its start, by default the initial configuration, with `from_result` the state there, in
+    its flows.
 
     contact: "open", no contact acts; "stuck", points closed at the start stay closed and stick where they have
     friction; "sliding", they stay closed and slip without a change of the friction force. Layers act with the tangent
@@ -154,7 +171,6 @@ def without_contact(system: System, structural: float | Mapping[str, float] = 0.
     """The system linearised at its start without contact and laws of springs; structural as of `linearised`."""
     checks.instance("system", system, System, "must be a System")
     check_densities(system.parts, "in the frequency domain")
-    refuse_flows(system.flows, "is not taken by responses in the frequency domain: complex_modes has its modes")
     assembly = assemble(system)
     if isinstance(assembly.mass, DistributedMatrix):
         refuse_ranks("the frequency domain")
@@ -163,7 +179,7 @@ def without_contact(system: System, structural: float | Mapping[str, float] = 0.
     memory = assembly.start_memory()
     loss = _loss_factors(assembly, structural)
     stiffness, viscosity = _tangents(assembly, u, memory)
-    return Linearised(
+    still = Linearised(
         assembly=assembly,
         mass=sp.csr_array(assembly.mass),
         damping=viscosity,
@@ -175,6 +191,7 @@ def without_contact(system: System, structural: float | Mapping[str, float] = 0.
         state=u,
         memory=memory,
     )
+    return still if assembly.flow is None else still.in_flow(assembly.flow)
 
 
 def _tangents(assembly: Assembly, u: Array, memory: Memory) -> tuple[sp.csr_array, sp.csr_array]:

@@ -9,12 +9,11 @@ from scipy.sparse.linalg import ArpackError
 
 from arlequin.frequency.complex_factor import UNSTABLE, Factors
 from arlequin.models.errors import UserError
-from arlequin.models.linalg.lowest import lowest_modes
+from arlequin.models.linalg.lowest import all_modes, at_two_shifts, lowest_modes
 from arlequin.models.types import Array
 
 DENSE = 300  # free coordinates up to which all modes are computed
 _FIRST = 1e-6  # first shift, relative to the mean ratio of stiffness and mass
-_LEAST_SHIFT = 1e-9  # second shift, relative to the first, at least
 _STATIC_SHIFT = 1e-4  # of static shapes of floating systems, relative to the lowest elastic ω²
 _NOISE = 100.0 * np.finfo(float).eps  # of φᵀKφ, relative to |φ|ᵀ|K||φ|: below it a frequency is 0
 _REST = 1e-7  # static response of a force beyond the modes, relative to that of the modes, that is round-off
@@ -26,7 +25,7 @@ def natural_modes(factors: Factors, count: int) -> tuple[Array, Array]:
     """ω (m,), rad/s, and shapes (d, m), φᵀMφ = 1, of the lowest modes of K and M without damping, supports at rest.
 
     As many as there are, where these are fewer. Rigid motions have ω = 0. The system is stable
-    (`Factors.check_stable`), so that the eigenvalues nearest to a negative shift are the lowest.
+    (`Factors.check_definite`), so that the eigenvalues nearest to a negative shift are the lowest.
     """
     linear = factors.linear
     moving = int((linear.assembly.free & ~linear.assembly.massless).sum())
@@ -46,8 +45,7 @@ def natural_modes(factors: Factors, count: int) -> tuple[Array, Array]:
 
 
 def _lanczos(factors: Factors, count: int) -> tuple[Array, Array]:
-    """The lowest eigenvalues, 1/s², and shapes: a first shift far above the lowest estimates them, the second is close
-    to them."""
+    """The lowest eigenvalues, 1/s², and shapes."""
     linear, unit = factors.linear, _FIRST * factors.mean_ratio
 
     def search(shift: float, tolerance: float) -> tuple[Array, Array]:
@@ -57,16 +55,11 @@ def _lanczos(factors: Factors, count: int) -> tuple[Array, Array]:
             unit=unit, shift=shift, tolerance=tolerance,
         )  # fmt: skip
 
-    estimate, _ = search(unit, 1e-2)
-    return search(max(float(np.abs(estimate).max()), _LEAST_SHIFT * unit), 0.0)
+    return at_two_shifts(search, unit)
 
 
 def _all_modes(factors: Factors) -> tuple[Array, Array]:
-    """All eigenvalues of a small system, and shapes, on a basis of C y = 0; without those of coordinates without mass.
-
-    Solved for M y = (K + sM) y/(λ + s) the low ones are accurate to round-off, for K y = λ M y the high ones: each is
-    taken on its side of the geometric mean of the lowest elastic and the highest.
-    """
+    """All eigenvalues of a small system, and shapes, on a basis of C y = 0."""
     linear = factors.linear
     rows = factors.rows[:, linear.free].toarray()
     inside = scipy.linalg.null_space(rows) if rows.size else np.eye(linear.free.size)
@@ -76,21 +69,10 @@ def _all_modes(factors: Factors) -> tuple[Array, Array]:
     basis[linear.free] = inside
     mass, stiffness = (basis.T @ (each @ basis) for each in (linear.mass, linear.stiffness))
     try:
-        values, shapes = scipy.linalg.eigh(stiffness, mass)
-    except np.linalg.LinAlgError:  # coordinates without mass
-        values, shapes = np.zeros(0), np.zeros((inside.shape[1], 0))
-    elastic = values[values > _NOISE * values[-1]] if values.size else values
-    shift = float(elastic[0]) if elastic.size else _FIRST * factors.mean_ratio
-    try:
-        inverse, low = scipy.linalg.eigh(mass, stiffness + shift * mass)
+        values, shapes = all_modes(stiffness, mass, _FIRST * factors.mean_ratio)
     except np.linalg.LinAlgError:
         raise UserError(UNSTABLE) from None
-    inverse, low = inverse[::-1], low[:, ::-1]
-    limit = 1.0 / (shift + np.sqrt(shift * elastic[-1])) if elastic.size else _NOISE * inverse[0]
-    count = int(np.count_nonzero(inverse > limit))
-    low_shapes = low[:, :count] / np.sqrt(inverse[:count])
-    all_values = np.concatenate([1.0 / inverse[:count] - shift, values[count:]])
-    return all_values, basis @ np.hstack([low_shapes, shapes[:, count:]])
+    return values, basis @ shapes
 
 
 def modes_up_to(factors: Factors, highest: float) -> tuple[Array, Array]:
@@ -114,19 +96,25 @@ class ModalBasis:
     modes: int
 
 
-def with_static_shapes(factors: Factors, omega: Array, shapes: Array, forces: Array) -> ModalBasis:
-    """The modes ω (m,) and (d, m) with static shapes of forces (d, k).
+def with_static_shapes(
+    factors: Factors, omega: Array, shapes: Array, forces: Array, *, of_outputs: bool = False
+) -> ModalBasis:
+    """The modes ω (m,) and (d, m) of the system without flows, with static shapes of forces (d, k).
 
     The shapes K⁻¹ (f − M Σ φ φᵀf), less the modes: in statics the response is exact (residual flexibility), at
     frequencies above that of the modes up to the terms (ω/ω_m)⁴. Of a floating system K + sM, s far below the elastic
-    ω². Source: Dickens, Nakagawa & Wittbrodt, Computers & Structures 62, 1997.
+    ω². In a flow the shapes are those of K + K_f, of outputs (f = r) those of its transpose.
+
+    Source: Dickens, Nakagawa & Wittbrodt, Computers & Structures 62, 1997.
     """
-    linear = factors.linear
+    linear, in_flow = factors.linear.still, factors.linear.flow is not None
     shares = shapes.T @ forces
-    remaining = forces - linear.mass @ (shapes @ shares)
+    # of modes that a flow couples to others the static response, too, is beyond them
+    remaining = forces if in_flow else forces - linear.mass @ (shapes @ shares)
     elastic = omega > 0.0
     shift = _STATIC_SHIFT * (float(omega[elastic][0]) ** 2 if elastic.any() else _FIRST * factors.mean_ratio)
-    static = factors.shifted(0.0 if elastic.all() else shift).solve(remaining)[0]
+    factor = factors.shifted(0.0 if elastic.all() else shift)
+    static = (factor.adjoint if in_flow and of_outputs else factor.solve)(remaining)[0]
     static = static - shapes @ (shapes.T @ (linear.mass @ static))
     norm = np.sqrt(np.maximum(np.einsum("dk,dk->k", static, linear.stiffness @ static), 0.0))
     of_modes = np.linalg.norm(shares[elastic] / omega[elastic, None], axis=0)

@@ -86,7 +86,7 @@ class OutputRows:
             return self
         linear = factors.linear
         none = np.zeros((linear.dof_count, self.multiplier.shape[0]))
-        shifted = factors.shifted(_SHIFT * factors.mean_ratio)
+        shifted = factors.still.shifted(_SHIFT * factors.still.mean_ratio)
         z = shifted.adjoint(none, self.multiplier.T.toarray())[0].T
         matrices = linear.stiffness + 1j * linear.structural, linear.damping, linear.mass
         r0, r1, r2 = (
@@ -112,7 +112,7 @@ class Output(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class _OfComponent:
+class _OfComponent(Output):
     """A quantity of a component of a boundary."""
 
     surface: Surface
@@ -141,11 +141,9 @@ class _Motion(_OfComponent):
 
     @property
     def label(self) -> str:
-        """What it is."""
         return f"{type(self).__name__.lower()} {self._place}"
 
     def rows(self, linear: Linearised) -> OutputRows:
-        """The rows."""
         number = component_names(self.surface).index(self.component)
         none = sp.csr_array((1, linear.dof_count))
         return OutputRows.of(linear, *[none] * self._order, surface_rows(linear, self.surface, "of")[[number]])
@@ -190,7 +188,7 @@ class Acceleration(_Motion):
 
 @checked_call
 @dataclass(frozen=True, eq=False)
-class SpringForce:
+class SpringForce(Output):
     """Force of a spring on its first end, −k(1 + iη) e − iωc e, summed over its nodes, N; with a law the tangent of the
     law adds to k.
 
@@ -221,11 +219,9 @@ class SpringForce:
 
     @property
     def label(self) -> str:
-        """What it is."""
         return f"force of the spring {self.spring.name}, component {self.component}"
 
     def rows(self, linear: Linearised) -> OutputRows:
-        """The rows."""
         springs, links = linear.assembly.system.springs, linear.assembly.links
         at = [i for i, spring in enumerate(springs) if spring is self.spring]
         if not at:
@@ -269,11 +265,9 @@ class SupportForce(_OfComponent):
 
     @property
     def label(self) -> str:
-        """What it is."""
         return f"support force {self._place}"
 
     def rows(self, linear: Linearised) -> OutputRows:
-        """The rows."""
         check_part(linear, self.surface, "of")
         at = imposed_coordinates(linear, self.surface, self.component)
         if at is None:
@@ -286,7 +280,7 @@ class SupportForce(_OfComponent):
 
 @checked_call
 @dataclass(frozen=True, eq=False)
-class ContactForce:
+class ContactForce(Output):
     """Force on the slave of an interface, N: the sum over its points in contact.
 
     component: "normal", the sum of the normal forces, > 0 in compression, or "x", "y", "z", a component of the
@@ -313,11 +307,9 @@ class ContactForce:
 
     @property
     def label(self) -> str:
-        """What it is."""
         return f"contact force {self.component} of {self.interface.name}"
 
     def rows(self, linear: Linearised) -> OutputRows:
-        """The rows."""
         contact, items = linear.contact, linear.assembly.contact.items
         at = [i for i, item in enumerate(items) if item is self.interface]
         if not at:
@@ -338,7 +330,7 @@ class ContactForce:
 
 
 @dataclass(frozen=True, eq=False)
-class _OfCell:
+class _OfCell(Output):
     """A quantity of a cell of a part."""
 
     part: Any
@@ -391,7 +383,6 @@ class Stress(_OfCell):
 
     @property
     def label(self) -> str:
-        """What it is."""
         return f"stress {self.component} in cell {self.cell} of {self.part.name}"
 
     def _values(self, linear: Linearised, dofs: Array) -> Array:
@@ -457,7 +448,6 @@ class SectionForce(_OfCell):
 
     @property
     def label(self) -> str:
-        """What it is."""
         return f"section force {self.component} at end {self.end} of cell {self.cell} of {self.part.name}"
 
     def _values(self, linear: Linearised, dofs: Array) -> Array:

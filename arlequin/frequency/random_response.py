@@ -15,7 +15,8 @@ from arlequin.frequency.outputs import Output
 from arlequin.frequency.random_loads import RandomLoad, RandomTerm
 from arlequin.frequency.resolution import check_resolution
 from arlequin.frequency.response import check_method, checked_frequencies, named_outputs, output_rows
-from arlequin.frequency.transfer import BEYOND, Transfer, chosen_modes, transfer_of
+from arlequin.frequency.stability import stable_transfer
+from arlequin.frequency.transfer import BEYOND, Transfer, chosen_modes
 from arlequin.models import checks
 from arlequin.models.errors import UserError, UserTypeError
 from arlequin.models.signatures import checked_call
@@ -49,12 +50,12 @@ def random_response(
 
         S_yy(f) = h(f)ᵀ S_FF(f) h̄(f),   h(f) = A⁻ᵀ r,   σ² = ∫ S_yy df,
 
-    A = K + iH + iωD − ω²M with the constraints, r the row of the output: one solution of the transposed equations for
-    each output, whatever the number of loads. psd: the loads, of `aq.frequency`, one or several that are independent of
-    each other: `Spectrum`, `CrossSpectrum`, `RainOnTheRoof`, `CorrelatedForce`, `TurbulentFlow`. of, contact,
-    structural, modal_damping: as of `frequency_response`. frequencies: Hz, increasing; S_yy is given at these, and σ is
-    integrated from the first to the last, adaptively between the natural frequencies to the relative `tolerance`, not
-    from these values.
+    A = K + iH + iωD − ω²M with the constraints, D and K with the forces of flows, r the row of the output: one solution
+    of the transposed equations for each output, whatever the number of loads. psd: the loads, of `aq.frequency`, one or
+    several that are independent of each other: `Spectrum`, `CrossSpectrum`, `RainOnTheRoof`, `CorrelatedForce`,
+    `TurbulentFlow`. of, contact, structural, modal_damping: as of `frequency_response`. frequencies: Hz, increasing;
+    S_yy is given at these, and σ is integrated from the first to the last, adaptively between the natural frequencies
+    (in a flow those of `complex_modes`) to the relative `tolerance`, not from these values.
 
     method: "modal" takes the modes up to three times the highest frequency, or `modes` of them, and the static shapes
     of the outputs; "direct" factors the equations at each frequency, those of the integration included.
@@ -88,12 +89,11 @@ def random_response(
     linear = linearised(system, contact, structural)
     check_resolution(linear, hertz)
     factors, rows = Factors(linear), output_rows(linear, outputs)
-    factors.check_stable()
     terms = [term for source in sources for term in source.terms(linear)]
     loads, highest = [term.loads for term in terms], float(hertz[-1])
-    modal = method == "modal"
-    basis = chosen_modes(factors, highest if modal else highest / BEYOND, modes)
-    transfer = transfer_of(factors, rows, loads, basis if modal else None, modal_damping)
+    transfer, natural = stable_transfer(factors, rows, loads, highest, method, modes, modal_damping)
+    if natural is None:
+        natural = chosen_modes(factors, highest / BEYOND, None)[0] / (2.0 * np.pi)
     spectra = spectra_of(transfer, terms)
     values = np.empty((hertz.size, len(outputs)))
     with reporting(progress, "random response") as report:
@@ -101,7 +101,7 @@ def random_response(
             values[k] = spectra(frequency)
             if report is not None:
                 report(k + 1, hertz.size)
-        special = np.concatenate([basis[0] / (2.0 * np.pi), *(term.kinks for term in terms)])
+        special = np.concatenate([natural, *(term.kinks for term in terms)])
         moments = spectral_moments(spectra, (float(hertz[0]), highest), special, tolerance)
     return response_dataset(hertz, outputs, values, moments, duration, {"method": method, "contact": contact})
 

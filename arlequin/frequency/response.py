@@ -12,7 +12,8 @@ from arlequin.frequency.excitation import Excitation, as_excitation
 from arlequin.frequency.linearised import ContactState, Linearised, linearised
 from arlequin.frequency.outputs import Output, OutputRows
 from arlequin.frequency.resolution import check_resolution
-from arlequin.frequency.transfer import METHODS, LoadColumns, ModalTransfer, chosen_modes, transfer_of
+from arlequin.frequency.stability import stable_transfer
+from arlequin.frequency.transfer import METHODS, LoadColumns, ModalTransfer
 from arlequin.models import checks
 from arlequin.models.errors import UserError, UserTypeError
 from arlequin.models.signatures import checked_call
@@ -48,17 +49,20 @@ def frequency_response(
     outputs of `aq.frequency`, one or several by name. frequencies: Hz, ≥ 0 and increasing.
 
     D holds the dashpots, Rayleigh and fluid damping and the absorbers of junctions; H = Σ ηK the `structural` damping,
-    the loss factor η of all parts and springs, or by name. contact: "stuck", points that touch at the start stay
+    the loss factor η of all parts and springs, or by name. D and K have the forces of flows, `System(…, flows=…)`, with
+    which they are not symmetric. contact: "stuck", points that touch at the start stay
     closed, and stick where they have friction; "sliding", they stay closed and slip; "open", none acts. Layers and laws
     of springs act with their tangent at the start, which with `System(…, from_result=)` is the last state of a result.
     Steady loads of the parts do not enter: they shape the start.
 
     method: "direct" factors the equations at each frequency; "modal" takes the modes up to three times the highest
-    frequency, or `modes` of them, and the static shapes of the loads (residual flexibility). modal_damping: ratio of
-    critical, one for all modes or one for each, in addition to D and H.
+    frequency, or `modes` of them, and the static shapes of the loads (residual flexibility); in a flow the modes are
+    those without it, eight at least, with the static shapes of its forces on them. modal_damping: ratio of critical,
+    one for all modes or one for each, in addition to D and H.
 
     Returns a Dataset over `frequency` (and `load`, where several are named) with a complex variable for each output.
-    UserError for frequencies beyond the mesh, unstable systems, and resonances without damping.
+    UserError for frequencies beyond the mesh, resonances without damping, and unstable systems: in a flow those with a
+    growing mode of `complex_modes`, of large systems one up to three times the highest frequency, or of the lowest 8.
 
     >>> import numpy as np
     >>> import arlequin as aq
@@ -77,10 +81,8 @@ def frequency_response(
     loads, outputs = _named_loads(load), named_outputs(of)
     linear = linearised(system, contact, structural)
     check_resolution(linear, hertz)
-    factors, columns = Factors(linear), _load_columns(linear, loads)
-    factors.check_stable()
-    basis = chosen_modes(factors, float(hertz[-1]), modes) if method == "modal" else None
-    transfer = transfer_of(factors, output_rows(linear, outputs), [columns], basis, modal_damping)
+    factors, rows, columns = Factors(linear), output_rows(linear, outputs), _load_columns(linear, loads)
+    transfer, _ = stable_transfer(factors, rows, [columns], float(hertz[-1]), method, modes, modal_damping)
     values = np.empty((len(outputs), len(loads), hertz.size), dtype=complex)
     with reporting(progress, "frequency response") as report:
         for k, frequency in enumerate(hertz.tolist()):

@@ -32,6 +32,7 @@ from arlequin.models.types import Array, Indices
 from arlequin.results.conventions import described
 from arlequin.run.progress import Progress, reporting
 from arlequin.system.assembly import Assembly
+from arlequin.system.flow import refuse_flows
 from arlequin.system.system import System
 
 _LEAST = 1e-24  # variance, relative to the largest of the rows of its kind, that counts as none
@@ -132,6 +133,7 @@ def statistical_linearisation(
     loads, outputs = checked_random_loads(psd), named_outputs(of)
     _check_names(outputs)
     linear = without_contact(system, structural)
+    refuse_flows(linear.assembly.system.flows, "is not taken by statistical_linearisation: random_response takes it")
     check_resolution(linear, hertz)
     model = _Model.of(linear, loads, outputs, hertz, modes, modal_damping)
     with reporting(progress, "statistical linearisation") as report:
@@ -229,7 +231,7 @@ class _Model:
         none = np.zeros(count)
         linear = bare.with_contact(supports.linear(np.eye(count), none, none))
         factors = Factors(linear)
-        factors.check_stable()
+        factors.check_definite()
         of_outputs = output_rows(linear, outputs).without_multipliers(factors)
         terms = [term for load in loads for term in load.terms(linear)]
         columns = [term.loads for term in terms]

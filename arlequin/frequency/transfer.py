@@ -10,12 +10,15 @@ from arlequin.frequency.complex_factor import Factors
 from arlequin.frequency.linearised import Linearised
 from arlequin.frequency.modes import ModalBasis, modes_up_to, natural_modes, with_static_shapes
 from arlequin.frequency.outputs import OutputRows
+from arlequin.frequency.quadratic_pencil import Complex, all_eigenvalues
 from arlequin.models import checks
 from arlequin.models.errors import UserError
 from arlequin.models.types import Array
+from arlequin.system.flow import FlowTerms
 
 METHODS = ("direct", "modal")
 BEYOND = 3.0  # modes up to this multiple of the highest frequency
+LEAST_IN_FLOW = 8  # modes in a flow, at least
 _AT_RESONANCE = 1e-9  # |k − ω² m|, relative to the larger of both, below which an undamped system resonates
 
 
@@ -91,10 +94,10 @@ class _ModalLoad:
 class ModalTransfer:
     """H in a basis B (d, r) of modes and static shapes: with u = L U + B q, L the static lift of the supports,
 
-    (k + i BᵀHB + iω (BᵀDB + 2ζ√(km)) − ω² m) q = Bᵀ (F − A L U).
+    (k + BᵀK_f B + i BᵀHB + iω (BᵀDB + 2ζ√(km)) − ω² m) q = Bᵀ (F − A L U),
 
-    static (r, r): i BᵀHB, and the stiffness of springs between the outputs; distributed loads are replaced by at most
-    r + o of the same density.
+    k of the system without flows, K_f of its flows, whose damping is part of D. static (r, r): BᵀK_f B + i BᵀHB, and
+    the stiffness of springs between the outputs; distributed loads are replaced by at most r + o of the same density.
     """
 
     stiffness: Array
@@ -119,6 +122,9 @@ class ModalTransfer:
         """The outputs, without multipliers, and the loads with their lifts (d, s) in a basis."""
         shapes = basis.shapes
         damping, structural = (shapes.T @ (matrix @ shapes) for matrix in (linear.damping, linear.structural))
+        static = 1j * structural
+        if linear.flow is not None:
+            static = static + shapes.T @ (linear.flow.stiffness @ shapes)
         damped = linear.damped
         if modal_damping is not None:
             ratios = _ratios(modal_damping, basis.modes, shapes.shape[1])
@@ -126,7 +132,12 @@ class ModalTransfer:
             damped = damped or bool(ratios.any())
         motion = np.stack([row @ shapes for row in rows.motion])
         in_basis = [_in_basis(linear, rows, shapes, load, lift) for load, lift in zip(loads, lifts, strict=True)]
-        return cls(basis.stiffness, basis.mass, damping, 1j * structural, motion, in_basis, damped, basis.modes)
+        return cls(basis.stiffness, basis.mass, damping, static, motion, in_basis, damped, basis.modes)
+
+    def eigenvalues(self, shift: float, structural: bool) -> Complex:
+        """λ (m,), 1/s, with Im λ ≥ 0, of λ²m + λD + k + BᵀK_f B, structural: + iBᵀHB; see `all_eigenvalues`."""
+        stiffness = np.diag(self.stiffness) + (self.static if structural else self.static.real)
+        return all_eigenvalues(np.diag(self.mass), self.damping, stiffness, shift)[0]
 
     def with_springs(self, stiffness: Array, damping: Array) -> "ModalTransfer":
         """With springs and dashpots between the first n outputs, displacements y: forces −(K + iωC) y, K and C (n, n),
@@ -156,7 +167,8 @@ class ModalTransfer:
         elastic = self.stiffness - inertia
         matrix = np.eye(self.mass.size) * elastic[..., None] + self.static + 1j * omega[..., None, None] * self.damping
         motion = np.tensordot(powers, self.rows, 1)
-        if not self.damped and (np.abs(elastic) <= _AT_RESONANCE * np.maximum(self.stiffness, inertia)).any():
+        undamped = not self.damped and not self.static.any()
+        if undamped and (np.abs(elastic) <= _AT_RESONANCE * np.maximum(self.stiffness, inertia)).any():
             raise UserError(_singular(frequency))
         try:
             # of the transposed equations, as outputs are often fewer
@@ -186,15 +198,24 @@ def transfer_of(
         return DirectTransfer(factors, rows, loads)
     linear, rows = factors.linear, rows.without_multipliers(factors)
     lifts = static_lifts(factors, loads)
-    basis = with_static_shapes(factors, *modes, _static_forces(linear, rows, loads, lifts))
+    static, of_outputs = _static_forces(linear, rows, loads, lifts)
+    if linear.flow is not None:
+        # without these shapes the error is the square root of that with them
+        static = np.hstack([static, _flow_on_modes(linear, linear.flow, modes[1], of_outputs)])
+    basis = with_static_shapes(factors, *modes, static, of_outputs=of_outputs)
     return ModalTransfer.of(linear, rows, loads, lifts, basis, modal_damping)
 
 
 def chosen_modes(factors: Factors, highest: float, modes: int | None) -> tuple[Array, Array]:
-    """ω (m,) and shapes (d, m): `modes` of them, or those up to a multiple of the frequency `highest`, Hz."""
-    if modes is None:
-        return modes_up_to(factors, 2.0 * np.pi * BEYOND * highest)
-    return natural_modes(factors, checks.positive_integer("modes", modes))
+    """ω (m,) and shapes (d, m), without flows: `modes` of them, or those up to a multiple of the frequency `highest`,
+    Hz, in a flow, which couples them, eight at least."""
+    still = factors.still
+    if modes is not None:
+        return natural_modes(still, checks.positive_integer("modes", modes))
+    chosen = modes_up_to(still, 2.0 * np.pi * BEYOND * highest)
+    if factors.linear.flow is None or chosen[0].size >= LEAST_IN_FLOW:
+        return chosen
+    return natural_modes(still, LEAST_IN_FLOW)
 
 
 def _singular(frequency: Any) -> str:
@@ -214,18 +235,26 @@ def static_lifts(factors: Factors, loads: Sequence[LoadColumns]) -> list[Array |
 
 def _static_forces(
     linear: Linearised, rows: OutputRows, loads: Sequence[LoadColumns], lifts: Sequence[Array | None]
-) -> Array:
-    """Forces (d, k), real, whose static shapes make statics exact: the loads, or the outputs where these are fewer."""
+) -> tuple[Array, bool]:
+    """Forces (d, k), real, whose static shapes make statics exact: the loads, or the outputs where these are fewer;
+    and whether they are of the outputs."""
     by_rows = rows.forces
     columns: list[Array] = []
     for load, lift in zip(loads, lifts, strict=True):
         if load.forces is None:
-            return real_forces(linear, by_rows)
+            return real_forces(linear, by_rows), True
         columns.append(load.forces)
         if lift is not None:  # inertia of the moved frame
             columns.append(linear.mass @ lift)
     by_loads = np.concatenate(columns, axis=1)
-    return real_forces(linear, by_loads if by_loads.shape[1] <= by_rows.shape[1] else by_rows)
+    of_outputs = by_rows.shape[1] < by_loads.shape[1]
+    return real_forces(linear, by_rows if of_outputs else by_loads), of_outputs
+
+
+def _flow_on_modes(linear: Linearised, flow: FlowTerms, shapes: Array, transposed: bool) -> Array:
+    """Forces K_f φ and C_f φ (d, 2m) of a flow on the modes, which move others with them; transposed: of adjoints."""
+    matrices = (matrix.T if transposed else matrix for matrix in (flow.stiffness, flow.damping))
+    return real_forces(linear, np.hstack([matrix @ shapes for matrix in matrices]))
 
 
 def real_forces(linear: Linearised, forces: Array) -> Array:

@@ -150,7 +150,7 @@ def _rows(stored: xarray.Dataset, found: xarray.Dataset, names: list[str]) -> di
 
 @dataclass(frozen=True)
 class Lives:
-    """Samples of wear lives: instants time (t,), s, of depths (n, t), m; times to the limit (n,), s, inf where it is not
+    """Samples of wear lives: instants (t,), s, of depths (n, t), m; times to the limit (n,), s, inf where it is not
     reached; limit and thickness of the wall, m, nan where that is not known; inputs {name: (n,)}."""
 
     time: Array
@@ -163,7 +163,7 @@ class Lives:
     def distribution(
         self, confidence: float, mean_interval: Array | None = None, attributes: Mapping[str, Any] | None = None
     ) -> xarray.Dataset:
-        """The Dataset of `wear_life_distribution`; mean_interval: of the mean depth at the end, by default Student's."""
+        """The Dataset of `wear_life_distribution`; mean_interval: of the mean depth at the end (default: Student)."""
         depths, time, count = self.depths, self.time, len(self.depths)
         if mean_interval is None:
             end = depths[:, -1]

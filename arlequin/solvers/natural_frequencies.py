@@ -8,7 +8,7 @@ from scipy.sparse.linalg import ArpackError
 
 from arlequin.models.checks import instance, positive_integer
 from arlequin.models.errors import UserError
-from arlequin.models.linalg.lowest import lowest_modes
+from arlequin.models.linalg.lowest import all_modes, at_two_shifts, lowest_modes
 from arlequin.models.parallel.matrix import DistributedMatrix
 from arlequin.models.parallel.ranks import refuse_ranks
 from arlequin.models.signatures import checked_call
@@ -64,23 +64,22 @@ def assembled_modes(assembly: Assembly, count: int) -> Modes:
     with_mass = assembly.free & ~assembly.massless
     if not with_mass.any():
         raise UserError("natural frequencies: no coordinate of the system has mass and is free to move")
-    # a first shift far above the lowest eigenvalue estimates it, the second is close to it
     first_shift = (
         1e-6 * float((assembly.stiffness.diagonal()[with_mass] / assembly.mass.diagonal()[with_mass]).mean()) or 1.0
     )
     small, lanczos = with_mass.sum() <= DENSE, _Lanczos(assembly, first_shift)
     if not small or (count <= lanczos.max_count and not assembly.massless.any()):
         try:
-            modes = _modes(lanczos, first_shift, count)
+            modes = _modes(lanczos, count)
         except (UserError, ArpackError):  # for example if all `count` modes are rigid
             if not small:
                 raise
         else:
             # of a multiple frequency, as that of the rigid motions, Lanczos' method from one vector may miss some
-            if not small or _agree(modes, complete := _modes(_Dense(assembly), first_shift, count)):
+            if not small or _agree(modes, complete := _modes(_Dense(assembly, first_shift), count)):
                 return modes
             return complete
-    return _modes(_Dense(assembly), first_shift, count)
+    return _modes(_Dense(assembly, first_shift), count)
 
 
 def _agree(first: Modes, second: Modes) -> bool:
@@ -89,14 +88,12 @@ def _agree(first: Modes, second: Modes) -> bool:
     return bool(np.allclose(f, g, rtol=_SAME, atol=_SAME * float(g.max(initial=0.0))))
 
 
-def _modes(search: "_Dense | _Lanczos", first_shift: float, count: int) -> Modes:
-    """The lowest modes; first_shift, 1/s²."""
+def _modes(search: "_Dense | _Lanczos", count: int) -> Modes:
+    """The lowest modes."""
     if count > search.max_count:
         raise UserError.parameter("count", count, f"must be at most {search.max_count} for this system")
-    estimate, _ = search.lowest(first_shift, count, 1e-2)
-    shift = max(float(np.abs(estimate).max()), 1e-9 * first_shift)
-    values, shapes = search.lowest(shift, count, 0.0)
-    if values[0] < -_UNSTABLE * first_shift:
+    values, shapes = search.lowest(count)
+    if values[0] < -_UNSTABLE * search.first_shift:
         raise UserError(UNSTABLE)
     return Modes(np.sqrt(np.maximum(values, 0.0)) / (2 * np.pi), shapes)
 
@@ -104,13 +101,16 @@ def _modes(search: "_Dense | _Lanczos", first_shift: float, count: int) -> Modes
 class _Lanczos:
     """Shift-invert Lanczos: the inverse of K + sM condensed on C φ = 0 is one solve of a linear step."""
 
-    def __init__(self, assembly: Assembly, unit: float) -> None:
-        """unit, 1/s²: scale of the eigenvalues, see `lowest_modes`."""
-        self._assembly, self._unit = assembly, unit
+    def __init__(self, assembly: Assembly, first_shift: float) -> None:
+        """first_shift, 1/s²: also the scale of the eigenvalues, see `lowest_modes`."""
+        self._assembly, self.first_shift = assembly, first_shift
         self.max_count = int((assembly.free & ~assembly.massless).sum()) - assembly.constraints.shape[0] - 2
 
-    def lowest(self, shift: float, count: int, tolerance: float) -> tuple[Array, Array]:
-        """The lowest eigenvalues (m,), 1/s², in increasing order, and shapes (d, m); relative tolerance."""
+    def lowest(self, count: int) -> tuple[Array, Array]:
+        """The lowest eigenvalues (m,), 1/s², in increasing order, and shapes (d, m)."""
+        return at_two_shifts(lambda shift, tolerance: self._search(shift, count, tolerance), self.first_shift)
+
+    def _search(self, shift: float, count: int, tolerance: float) -> tuple[Array, Array]:
         assembly, mass = self._assembly, self._assembly.mass
         rest, no_rates = np.zeros(assembly.imposed_dofs.size), np.zeros(assembly.constraints.shape[0])
         step = factored(assembly, assembly.stiffness + shift * mass, contact=False)
@@ -119,19 +119,20 @@ class _Lanczos:
             mass,
             count,
             lambda b: step.predict(b, no_rates, rest).y,
-            unit=self._unit,
+            unit=self.first_shift,
             shift=shift,
             tolerance=tolerance,
         )
 
 
 class _Dense:
-    """All eigenvalues of small systems: M y = μ (K + sM) y on a basis of C φ = 0, with 1/μ − s = (2πf)².
+    """All eigenvalues of small systems, on a basis of C φ = 0.
 
     The basis mixes coordinates of very different stiffness: on modal parts it is less accurate (3e-8) than `_Lanczos`.
     """
 
-    def __init__(self, assembly: Assembly) -> None:
+    def __init__(self, assembly: Assembly, first_shift: float) -> None:
+        self.first_shift = first_shift
         free = np.flatnonzero(assembly.free)
         basis = scipy.linalg.null_space(assembly.constraints[:, free].toarray())
         self._basis = np.zeros((assembly.dof_count, basis.shape[1]))
@@ -141,11 +142,10 @@ class _Dense:
         )
         self.max_count = int(np.linalg.matrix_rank(self._mass, hermitian=True))
 
-    def lowest(self, shift: float, count: int, tolerance: float) -> tuple[Array, Array]:
+    def lowest(self, count: int) -> tuple[Array, Array]:
         """As `_Lanczos.lowest`, to round-off."""
         try:
-            inverse, shapes = scipy.linalg.eigh(self._mass, self._stiffness + shift * self._mass)
+            values, shapes = all_modes(self._stiffness, self._mass, self.first_shift)
         except np.linalg.LinAlgError:
             raise UserError(UNSTABLE) from None
-        inverse, shapes = inverse[::-1][:count], shapes[:, ::-1][:, :count]
-        return 1.0 / inverse - shift, self._basis @ (shapes / np.sqrt(inverse))
+        return values[:count], self._basis @ shapes[:, :count]

@@ -46,6 +46,13 @@ class FlowTerms:
             stiffness = stiffness + rows.T @ terms.stiffness @ rows
         return cls(sp.csr_array(damping), sp.csr_array(stiffness))
 
+    def __add__(self, other: "FlowTerms") -> "FlowTerms":
+        return FlowTerms(sp.csr_array(self.damping + other.damping), sp.csr_array(self.stiffness + other.stiffness))
+
+    def at(self, velocity: float) -> "FlowTerms":
+        """Those of a flow at a velocity, m/s, of its forces at 1 m/s: C proportional to U, K to U²."""
+        return FlowTerms(velocity * self.damping, velocity**2 * self.stiffness)
+
     def force(self, u: Array, v: Array) -> Array:
         """−C v − K u (d,), N."""
         return -(self.damping @ v) - self.stiffness @ u

@@ -94,6 +94,8 @@ class System:
                 raise UserError(
                     f"{times} junctions glue {' and '.join(sorted(pair))}: their weights would not sum to one"
                 )
+        if self.levels:
+            refuse_flows(self.flows, "a system with levels takes no flows")
         known = {id(part) for part in self.parts}
         for what in ("junctions", *kinds):
             for item in getattr(self, what):
@@ -106,7 +108,6 @@ class System:
             takes("gravity", self.gravity, t="the time, s")
         if self.levels:
             self._check_levels()
-            refuse_flows(self.flows, "a system with levels takes no flows")
             for item in self.interfaces:
                 if item.interference is not None:
                     raise UserError(f"interface '{item.name}': a system with levels closes no interference")

@@ -216,7 +216,7 @@ def test_reduced_parts_and_beams_in_space_have_the_same_eigenvalues():
 
 def test_complex_modes_of_large_systems_are_those_of_small_ones():
     """Arnoldi's iteration, with constraints, against the dense eigensolver on the same system."""
-    from arlequin.frequency import quadratic_modes
+    from arlequin.frequency import quadratic_pencil
 
     part, unit = beam("clamped-free", 0.3, cells=30)
     tip = aq.PointMasses("tip", (1.0, 0.0), 0.1)
@@ -225,11 +225,11 @@ def test_complex_modes_of_large_systems_are_those_of_small_ones():
     water = aq.flow.PipeFlow("water", part, 3.0 * unit, fluid_mass=part.added_mass)
     system = aq.System([part, tip], springs=[held], relations=[tie], flows=[water])
     sparse = aq.complex_modes(system, count=4)
-    saved, quadratic_modes._DENSE = quadratic_modes._DENSE, 1000
+    saved, quadratic_pencil._DENSE = quadratic_pencil._DENSE, 1000
     try:
         dense = aq.complex_modes(system, count=4)
     finally:
-        quadratic_modes._DENSE = saved
+        quadratic_pencil._DENSE = saved
     assert np.abs(sparse.eigenvalues - dense.eigenvalues).max() < 1e-7 * np.abs(dense.eigenvalues).max()
     residual = np.abs(np.abs(sparse.shapes) - np.abs(dense.shapes)).max()
     assert residual < 1e-5

@@ -33,8 +33,8 @@ TITLES = {
     "handover": (
         "Starts from a result",
         "A run cut in two is the run, to 1e-9; on normals that turn to 1e-7 (central differences 1e-4), as gaps of "
-        "layers begin anew; to 1e-6 where past accelerations or sub-steps of a scheme do, to 1e-3 where its averages "
-        "do.",
+        "layers begin anew; in a flow by central differences to 1e-4, as the mean velocity of a step does; to 1e-6 "
+        "where past accelerations or sub-steps of a scheme do, to 1e-3 where its averages do.",
     ),
     "frequency domain": (
         "Frequency domain",
@@ -49,7 +49,9 @@ Outcomes = dict[tuple[str, str, str], str]  # of use, feature and way: "" or why
 
 def reason(message: str) -> str:
     """A sentence without what names the study's own parts and the scheme, and without its cure."""
-    message = re.sub(r"^(member 0: )?((scheme|interface|part|spring) (= \w+\(.*?\)|'[\w\[\]-]+'):? )?", "", message)
+    message = re.sub(
+        r"^(member 0: )?((scheme|interface|part|spring|flow) (= \w+\(.*?\)|'[\w\[\]-]+'):? )?", "", message
+    )
     return message.replace("|", "¦")
 
 

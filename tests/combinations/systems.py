@@ -95,6 +95,15 @@ def glued(stiffness: float = 2e4, loads: Loads = Loads(), suffix: str = "", mass
     return {"parts": [coarse, fine], "junctions": joined, "interfaces": [touch], "springs": [held]}
 
 
+def flowed(stiffness: float = 30.0, loads: Loads = Loads(), suffix: str = "", mass: str = "") -> Ingredients:
+    """The two masses in a flow, whose matrices are not symmetric."""
+    own = masses()(stiffness, loads, suffix, mass)
+    damping = np.array([[0.5, 1.0, 0.0, 0.3], [-1.0, 0.4, 0.2, 0.0], [0.0, 0.0, 0.5, 1.0], [0.1, 0.0, -1.0, 0.4]])
+    coupling = np.array([[0.0, 3.0, 0.0, 2.0], [-3.0, -2.0, 1.0, 0.0], [0.0, 2.0, 0.0, 3.0], [-2.0, 0.0, -3.0, -2.0]])
+    flow = aq.flow.MatrixFlow(f"flow{suffix}", own["parts"][0], 1.0, damping=damping, stiffness=coupling)
+    return own | {"flows": [flow]}
+
+
 def solid(
     normal: Any = None, kinematics: str = "small", material: Any = None, statics: Any = None, **touching: Any
 ) -> Callable[..., Ingredients]:
@@ -183,6 +192,7 @@ LAWS: dict[str, dict[str, Any]] = {
     "curved partner": {"normal": LAYER, "floor": BALL, "statics": UNDAMPED},
 }
 SPECIAL |= {
+    "flow": flowed,
     "spring with an elastic law": masses(spring=aq.springs.Bilinear(20.0, 60.0, 0.02)),
     "spring with a memory": masses(spring=aq.springs.BoucWen(40.0, ratio=0.2, beta=20.0, gamma=10.0)),
 }
