@@ -158,7 +158,7 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
     distribution = lives(result, parameters)
     end = distribution.isel(time=-1)
     power = float(np.median(measured(result, "supports", "work_rate").sum(axis=0)))
-    time = float(distribution["time_to_limit_tolerance"])
+    time = float(distribution["time_to_limit_tolerance"])  # inf where the limit is not reached
 
     def median(group: str, name: str, text: str) -> aq.Scalar:
         return aq.Scalar(float(np.median(measured(result, group, name))), "m", f"{text}, median")
@@ -171,7 +171,9 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
         "median_depth": aq.Scalar(float(end["depth_median"]), "m", "largest depth at the end, median"),
         "depth_tolerance": aq.Scalar(float(end["depth_tolerance"]), "m", "depth of 95 % of lives at most (95 %)"),
         "exceedance": aq.Scalar(float(end["exceedance"]), "1", "share of the lives that exceed the limit"),
-        "time_tolerance": aq.Scalar(time, "s", "time to the limit of 95 % of lives at least (95 %)"),
+        "time_tolerance": aq.Scalar(
+            time if np.isfinite(time) else np.nan, "s", "time to the limit of 95 % of lives at least (95 %)"
+        ),
     }
 
 
