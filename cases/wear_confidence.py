@@ -40,7 +40,7 @@ import xarray
 import arlequin as aq
 from arlequin.cases.case.checks import Check
 from arlequin.cases.case.parameters import Quantity
-from arlequin.cases.fuel_rod.four_grids import FourGridRod
+from arlequin.cases.fuel_rod.uncertain_supports import UncertainSupports, point_work_rates
 from arlequin.models.checks import integer, non_negative, non_negative_integer, positive, positive_integer, within
 from arlequin.results.recorder import Record
 from arlequin.run.multi_run import Measure, collect_runs
@@ -53,18 +53,10 @@ PILOT = 10  # initial samples of each level
 
 
 @dataclass(frozen=True)
-class Parameters(FourGridRod):
+class Parameters(UncertainSupports):
     """Default: 1 N/m of turbulence; gap 10 to 50 µm, preload 5 to 20 N, friction 0.2 to 0.6; four levels of steps."""
 
-    least_gap: Annotated[float, Quantity("m", "smallest gap, uniform up to the largest", positive)] = 1e-5
-    largest_gap: Annotated[float, Quantity("m", "largest gap", positive)] = 5e-5
-    least_preload: Annotated[float, Quantity("N", "smallest preload, uniform up to the largest", positive)] = 5.0
-    largest_preload: Annotated[float, Quantity("N", "largest preload", positive)] = 20.0
-    misalignment: Annotated[float, Quantity("m", "standard deviation of the offset of a grid", positive)] = 1e-5
-    least_friction: Annotated[float, Quantity("", "smallest friction, uniform up to the largest", positive)] = 0.2
-    largest_friction: Annotated[float, Quantity("", "largest friction", positive)] = 0.6
     wear: Annotated[float, Quantity("m^3/J", "Archard's coefficient", positive)] = 1e-15
-    dimple_length: Annotated[float, Quantity("m", "height of a dimple", positive)] = 3e-3
     limit: Annotated[float, Quantity("m", "depth whose excess is asked for", positive)] = 1.3e-4
     duration: Annotated[float, Quantity("s", "duration of a run", positive)] = 0.5
     start: Annotated[float, Quantity("s", "start of the means", non_negative)] = 0.1
@@ -84,10 +76,6 @@ class Parameters(FourGridRod):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("gap", "preload", "friction"):
-            low, high = getattr(self, f"least_{name}"), getattr(self, f"largest_{name}")
-            if not low < high:
-                raise aq.UserError.parameter(f"least_{name}", low, f"must be below the largest, {high:g}")
         if not self.start < self.duration:
             raise aq.UserError.parameter("start", self.start, f"must be before the end, {self.duration:g} s")
         if self.indices & (self.indices - 1):
@@ -106,22 +94,13 @@ class Parameters(FourGridRod):
     @property
     def inputs(self) -> dict[str, Any]:
         """Distributions of the inputs."""
-        from scipy.stats import norm
-
-        return {
-            "gap": (self.least_gap, self.largest_gap),
-            "preload": (self.least_preload, self.largest_preload),
-            "misalignment": norm(0.0, self.misalignment),
-            "friction": (self.least_friction, self.largest_friction),
-            "turbulence": range(10**6),
-        }
+        return {**self.supports, "turbulence": range(10**6)}
 
 
 def build(parameters: Parameters) -> aq.Study:
     """Study of the rod at the midpoints of all distributions, on the coarsest level."""
     p = parameters
-    middle = [0.5 * (getattr(p, f"least_{n}") + getattr(p, f"largest_{n}")) for n in ("gap", "preload", "friction")]
-    return rod_study(p, middle[0], middle[1], 0.0, middle[2], p.seed, 0)
+    return rod_study(p, p.middle("gap"), p.middle("preload"), 0.0, p.middle("friction"), p.seed, 0)
 
 
 def rod_study(
@@ -154,23 +133,18 @@ def sample(
     """Mean work rate of all supports, W, and largest wear depth after a year, m, on a level."""
     p = parameters
     result = rod_study(p, gap, preload, misalignment, friction, turbulence, level).run(progress=False)
-    time = result.dataset["time"].values
-    spans = np.diff(np.clip(time, p.start, None))
-    names = list(result["interface"].children)
-    powers = [result[f"interface/{name}"].dataset["point_wear_power"].values[1:] for name in names]
-    largest_power = max(float((spans @ power).max()) for power in powers) / spans.sum()
-    total = sum(aq.results.mean_power(result, name, p.start, float(time[-1])) for name in names)
+    names, end = list(result["interface"].children), float(result.dataset["time"][-1])
+    total = sum(aq.results.mean_power(result, name, p.start, end) for name in names)
+    depth = worn_flat(p, float(point_work_rates(result, names, p.start).max()))
     return {
         "work_rate": aq.Scalar(total, "W", "mean work rate"),
-        "depth": aq.Scalar(worn_flat(p, largest_power), "m", "depth after a year"),
+        "depth": aq.Scalar(depth, "m", "depth after a year"),
     }
 
 
 def worn_flat(parameters: Parameters, power: float) -> float:
-    """Depth h, m, after a year at a work rate, W, of a rod worn flat: h = (3 V/(4 L √(2R)))^(2/3), V = k P T."""
-    p = parameters
-    volume = p.wear * power * YEAR
-    return float((0.75 * volume / (p.dimple_length * sqrt(2.0 * p.radius))) ** (2.0 / 3.0))
+    """Depth, m, after a year at a work rate, W, of a rod worn flat: V = k P T."""
+    return float(parameters.worn_depth(parameters.wear * power * YEAR))
 
 
 def _measures(levels: int) -> tuple[Measure, ...]:

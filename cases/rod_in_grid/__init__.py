@@ -73,10 +73,7 @@ MEASURES = (
 def build(parameters: Parameters) -> aq.Study:
     """Run of the new rod at the middle of all distributions."""
     p = parameters
-    gap, preload, friction = (
-        0.5 * (getattr(p, f"least_{name}") + getattr(p, f"largest_{name}")) for name in ("gap", "preload", "friction")
-    )
-    return life.study(p, gap, preload, 0.0, friction, p.force, p.seed)
+    return life.study(p, p.middle("gap"), p.middle("preload"), 0.0, p.middle("friction"), p.force, p.seed)
 
 
 def run(parameters: Parameters, record: Record, progress: Progress | None) -> xarray.DataTree:
@@ -140,8 +137,7 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
     p, linear, rms = parameters, result["linear"].dataset, measured(result, "vibration", "rms")
     between = (linear["rms_closed"].values < rms) & (rms < linear["rms_open"].values)
     volume = p.service * measured(result, "inputs", "wear") * measured(result, "supports", "mean_work_rate")
-    scar = 4.0 / 3.0 * p.dimple_length * np.sqrt(2.0 * p.radius)
-    simple = float(((volume / scar) ** (2.0 / 3.0)).max(axis=0).mean())
+    simple = float(p.worn_depth(volume).max(axis=0).mean())
     depths, time = measured(result, "life", "depth"), result.dataset["time"].values
     reached = [(n, t) for n, t in enumerate(measured(result, "life", "time_to_limit")) if np.isfinite(t)]
     missed = [abs(float(np.interp(t, time, depths[:, n])) / p.limit - 1.0) for n, t in reached]

@@ -7,6 +7,7 @@ import numpy as np
 import xarray
 
 import arlequin as aq
+from arlequin.cases.fuel_rod.uncertain_supports import point_work_rates
 from arlequin.cases.rod_in_grid.parameters import INSTANTS, PLACES, SUPPORTS, Parameters
 from arlequin.models.types import Array
 
@@ -76,29 +77,23 @@ def wear_life(
         seed = next(seeds)
         depths = np.array([worn[name] for name in SUPPORTS])
         result = first if seed == turbulence else study(p, **inputs, turbulence=seed, worn=depths).run(progress=False)
-        return dict(zip(SUPPORTS, work_rates(p, result).tolist(), strict=True))
-
-    def scar(depth: float) -> float:
-        """Volume of a flat on the tube over the height of a dimple, m³."""
-        return 4.0 / 3.0 * p.dimple_length * (2.0 * p.radius) ** 0.5 * depth**1.5
+        return dict(zip(SUPPORTS, point_work_rates(result, INTERFACES, p.start).tolist(), strict=True))
 
     return aq.wear_life(
-        rates, coefficient=wear, volume=scar, duration=p.service, limit=p.limit, supports=SUPPORTS, windows=p.runs,
+        rates,
+        coefficient=wear,
+        volume=p.worn_volume,
+        duration=p.service,
+        limit=p.limit,
+        supports=SUPPORTS,
+        windows=p.runs,
         jumps=0,
-    )  # fmt: skip
+    )
 
 
 def measured(result: xarray.DataTree, group: str, name: str) -> Array:
     """A measure of all samples."""
     return np.asarray(result[group].dataset[name].values)
-
-
-def work_rates(parameters: Parameters, result: xarray.DataTree) -> Array:
-    """Mean work rates (supports,) of a run, W."""
-    time = result.dataset["time"].values
-    spans = np.diff(np.clip(time, parameters.start, None))
-    powers = [result[f"interface/{name}"].dataset["point_wear_power"].values[1:] for name in INTERFACES]
-    return np.concatenate([spans @ power for power in powers]) / spans.sum()
 
 
 def _linear(p: Parameters, inputs: dict[str, float]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import numpy as np
 
 import arlequin as aq
 from arlequin.cases.case.parameters import Quantity
-from arlequin.cases.fuel_rod.four_grids import FourGridRod
+from arlequin.cases.fuel_rod.uncertain_supports import UncertainSupports
 from arlequin.models.checks import integer, non_negative, non_negative_integer, positive, within
 from arlequin.models.types import Array
 
@@ -20,22 +20,14 @@ SUPPORTS = tuple(f"{grid} grid, {place}" for grid in ("tight", "loose") for plac
 
 
 @dataclass(frozen=True)
-class Parameters(FourGridRod):
+class Parameters(UncertainSupports):
     """Default: 18 months, 93 samples; gap 10 to 50 µm, preload 5 to 20 N, friction 0.2 to 0.6, wear 0.7 to 1.5e-15."""
 
-    least_gap: Annotated[float, Quantity("m", "smallest gap, uniform up to the largest", positive)] = 1e-5
-    largest_gap: Annotated[float, Quantity("m", "largest gap", positive)] = 5e-5
-    least_preload: Annotated[float, Quantity("N", "smallest preload, uniform up to the largest", positive)] = 5.0
-    largest_preload: Annotated[float, Quantity("N", "largest preload", positive)] = 20.0
-    misalignment: Annotated[float, Quantity("m", "standard deviation of the offset of a grid", positive)] = 1e-5
-    least_friction: Annotated[float, Quantity("", "smallest friction, uniform up to the largest", positive)] = 0.2
-    largest_friction: Annotated[float, Quantity("", "largest friction", positive)] = 0.6
     wear: Annotated[float, Quantity("m^3/J", "median of Archard's coefficient, lognormal", positive)] = 1e-15
     wear_scatter: Annotated[float, Quantity("", "standard deviation of its logarithm", within, 1e-6, 3.0)] = 0.2
     force_scatter: Annotated[
         float, Quantity("", "standard deviation of the rms force, over its mean", within, 1e-6, 0.3)
     ] = 0.05
-    dimple_length: Annotated[float, Quantity("m", "height of a dimple", positive)] = 3e-3
     months: Annotated[float, Quantity("months", "service life", positive)] = 18.0
     share: Annotated[float, Quantity("", "limit of the depth over the wall thickness", within, 1e-3, 1.0)] = 0.2
     duration: Annotated[float, Quantity("s", "duration of a run", positive)] = 0.6
@@ -47,10 +39,6 @@ class Parameters(FourGridRod):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("gap", "preload", "friction"):
-            low, high = getattr(self, f"least_{name}"), getattr(self, f"largest_{name}")
-            if not low < high:
-                raise aq.UserError.parameter(f"least_{name}", low, f"must be below the largest, {high:g}")
         if not self.start < self.duration:
             raise aq.UserError.parameter("start", self.start, f"must be before the end, {self.duration:g} s")
         if not 2.0 * self.step * self.highest <= 1.0:
@@ -65,10 +53,7 @@ class Parameters(FourGridRod):
         from scipy.stats import lognorm, norm
 
         return {
-            "gap": (self.least_gap, self.largest_gap),
-            "preload": (self.least_preload, self.largest_preload),
-            "misalignment": norm(0.0, self.misalignment),
-            "friction": (self.least_friction, self.largest_friction),
+            **self.supports,
             "wear": lognorm(self.wear_scatter, scale=self.wear),
             "force": norm(self.force, self.force_scatter * self.force),
             "turbulence": range(10**6),

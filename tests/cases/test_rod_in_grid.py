@@ -39,7 +39,7 @@ def test_worn_supports_are_a_larger_gap_and_less_preload():
 def test_a_life_of_constant_rates(monkeypatch):
     """V = k P t and V = 4/3 L √(2R) h^(3/2) in closed form, with the rates of one support."""
     rates = np.linspace(1e-4, 1.2e-3, 12)  # W
-    monkeypatch.setattr(life, "work_rates", lambda p, result: rates)
+    monkeypatch.setattr(life, "point_work_rates", lambda *_: rates)
     monkeypatch.setattr(life, "study", lambda *_, **__: aq.Study.__new__(aq.Study))
     monkeypatch.setattr(aq.Study, "run", lambda *_, **__: None)
     p = replace(SMALL, months=24.0)
