@@ -1,12 +1,12 @@
-"""Poles of a system in a basis of modes, and integrals over frequency on panels that shrink towards them."""
+"""By the poles of a system: whether it has a steady state, and integrals over frequency on panels that shrink towards
+them."""
 
 from collections.abc import Callable
 
 import numpy as np
-import scipy.linalg
 from numpy.polynomial.legendre import leggauss
 
-from arlequin.frequency.transfer import ModalTransfer
+from arlequin.frequency.quadratic_pencil import Complex
 from arlequin.models.errors import UserError
 from arlequin.models.types import Array
 
@@ -20,23 +20,7 @@ _GROWTH = 1e-9  # Re λ of an unstable system, relative to |λ| and to 2π times
 _UNDAMPED = 1e-9  # damping ratio of a resonance that counts as none
 
 
-def poles(transfer: ModalTransfer, highest: float) -> Array:
-    """Finite λ (n,), 1/s, with Im λ ≥ 0, of (λ²M + λD + K + iH) q = 0; highest: frequency, Hz, of their scale."""
-    unit = 2.0 * np.pi * highest
-    diagonal = np.abs(transfer.stiffness + transfer.static.diagonal().real) + unit**2 * transfer.mass
-    scale = 1.0 / np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
-    size, each = scale.size, np.outer(scale, scale)
-    stiffness = (np.diag(transfer.stiffness) + transfer.static) * each
-    one, none = np.eye(size), np.zeros((size, size))
-    left = np.block([[none, one], [-stiffness, -unit * transfer.damping * each]])
-    right = scipy.linalg.block_diag(one, np.diag(unit**2 * transfer.mass * scale**2))
-    a, b = scipy.linalg.eigvals(left, right, homogeneous_eigvals=True)
-    finite = np.abs(b) > 1e-13 * np.abs(a)  # of coordinates without mass λ is infinite
-    values = unit * a[finite] / b[finite]
-    return np.asarray(values[values.imag >= -1e-12 * np.abs(values)])
-
-
-def without_steady_state(found: Array, ends: tuple[float, float]) -> str:
+def without_steady_state(found: Complex, ends: tuple[float, float]) -> str:
     """Why a system with these poles has no stationary response in a range of frequencies, Hz; empty where it has."""
     size, unit = np.abs(found), 2.0 * np.pi * ends[1]
     free = size <= _FREE * unit
@@ -51,7 +35,7 @@ def without_steady_state(found: Array, ends: tuple[float, float]) -> str:
     return ""
 
 
-def panels(found: Array, edges: Array, splits: int) -> tuple[Array, Array]:
+def panels(found: Complex, edges: Array, splits: int) -> tuple[Array, Array]:
     """Frequencies (f,), Hz, and weights (f,) of ∫ df from the first to the last edge, at the poles (n,), 1/s.
 
     Gauss–Legendre rules of 12 points on panels that are as far from each pole as they are wide, so that they are exact
@@ -79,7 +63,7 @@ def panels(found: Array, edges: Array, splits: int) -> tuple[Array, Array]:
 
 
 def moments(
-    spectra: Callable[[Array], Array], found: Array, edges: Array, orders: tuple[int, ...], size: int, splits: int
+    spectra: Callable[[Array], Array], found: Complex, edges: Array, orders: tuple[int, ...], size: int, splits: int
 ) -> Array:
     """∫ f^k S(f) df (k, o) of the orders k and densities S (f, o), on the panels between the poles.
 

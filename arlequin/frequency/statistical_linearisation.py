@@ -16,7 +16,7 @@ from arlequin.frequency.linearised import Linearised, spring_points, without_con
 from arlequin.frequency.modes import ModalBasis, with_static_shapes
 from arlequin.frequency.nonlinear_supports import NonlinearSupports
 from arlequin.frequency.outputs import Output, OutputRows
-from arlequin.frequency.poles import moments, poles, refined, without_steady_state
+from arlequin.frequency.poles import moments, refined, without_steady_state
 from arlequin.frequency.random_loads import RandomLoad, RandomTerm
 from arlequin.frequency.random_response import checked_random_loads, response_dataset, spectra_of
 from arlequin.frequency.resolution import check_resolution
@@ -280,7 +280,7 @@ class _Model:
             statistics = _Statistics.of(logs, self._row_count)
             supported = self._supported(statistics, coordinates)
             system = self.supported(self.transfer, supported)
-            if reason := without_steady_state(poles(system, self.ends[1]), self.ends):
+            if reason := without_steady_state(system.poles(self.ends[1]), self.ends):
                 retreats += 1
                 if retreats > _RETREATS:
                     raise UserError(f"with the mean stiffness and damping of its supports the system has {reason}")
@@ -344,7 +344,7 @@ class _Model:
         With ln σ² of equivalents that have a steady state, and the mean coordinates.
         """
         coordinates = np.zeros(self.basis.mass.size)
-        if not without_steady_state(poles(self.transfer, self.ends[1]), self.ends):
+        if not without_steady_state(self.transfer.poles(self.ends[1]), self.ends):
             logs = self._logs(self._variances(self.transfer, 0))
             return logs, logs, coordinates
         clearances = [abs(support.clearance(support.gap)) for support in self.supports.supports]
@@ -356,7 +356,7 @@ class _Model:
             logs = 2.0 * np.log(np.repeat([scale, rate * scale], count))
             supported = self._supported(_Statistics.of(logs, self._row_count), coordinates)
             system = self.supported(self.transfer, supported)
-            if not (reason := without_steady_state(poles(system, self.ends[1]), self.ends)):
+            if not (reason := without_steady_state(system.poles(self.ends[1]), self.ends)):
                 return self._logs(self._variances(system, 0)), logs, supported.coordinates
             scale *= 4.0
         raise UserError(f"with the mean stiffness and damping of its supports the system has {reason}")
@@ -379,7 +379,7 @@ class _Model:
         kinks = np.concatenate([term.kinks for term in self.terms])
         edges = np.concatenate([[low], kinks[(kinks > low) & (kinks < high)], [high]])
         size = self.basis.mass.size * max(self.basis.mass.size, system.rows.shape[1])
-        return moments(spectra_of(system, self.terms), poles(system, high), edges, orders, size, splits)
+        return moments(spectra_of(system, self.terms), system.poles(high), edges, orders, size, splits)
 
     # ---- the supports at given statistics
 

@@ -139,6 +139,10 @@ class ModalTransfer:
         stiffness = np.diag(self.stiffness) + (self.static if structural else self.static.real)
         return all_eigenvalues(np.diag(self.mass), self.damping, stiffness, shift)[0]
 
+    def poles(self, highest: float) -> Complex:
+        """The eigenvalues with structural damping; highest: frequency, Hz, of their scale."""
+        return self.eigenvalues(2.0 * np.pi * highest, structural=True)
+
     def with_springs(self, stiffness: Array, damping: Array) -> "ModalTransfer":
         """With springs and dashpots between the first n outputs, displacements y: forces −(K + iωC) y, K and C (n, n),
         K complex of hysteretic ones."""

@@ -12,7 +12,6 @@ from scipy.stats import norm, t
 
 import arlequin as aq
 from arlequin.frequency import equivalents
-from arlequin.frequency.poles import poles
 from arlequin.frequency.transfer import ModalTransfer
 
 K, C, S = 100.0, 0.4, 0.4  # N/m, N·s/m, N²/Hz of an oscillator of 1 kg
@@ -416,7 +415,7 @@ def test_poles_have_the_closed_form():
         True, 1,
     )  # fmt: skip
     exact = [-0.2 + 1j * math.sqrt(100.0 - 0.04), -25.0]
-    assert np.allclose(sorted(poles(transfer, 50.0), key=abs), exact, rtol=1e-12)
+    assert np.allclose(sorted(transfer.poles(50.0), key=abs), exact, rtol=1e-12)
 
 
 # ---- refusals
