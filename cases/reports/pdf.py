@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from fpdf import FPDF
 from fpdf.enums import TableBordersLayout, TextEmphasis
 from fpdf.fonts import FontFace
@@ -34,6 +35,7 @@ MARKS = {"ok": GOOD, "OUT": BAD, "failed": BAD}
 TALLEST = 0.55  # of the page that a picture may take
 CAPTION = 12.0  # mm
 WIDEST = 60.0  # mm, of a column before its lines wrap
+SPACE = 4.8  # mm, between the texts of two columns
 
 
 def pdf(document: Document) -> bytes:
@@ -158,14 +160,13 @@ def _table(out: _Paper, table: Table) -> None:
     # headers may wrap between words
     headers = [[max(cell.split(), key=len, default="") for cell in row] for row in rows[: bool(table.headers)]]
     parts = [*headers, *rows[bool(table.headers) :]]
-    size = SMALL
-    while True:
-        out.set_font("sans", style="B", size=size)
-        natural = [max(map(out.get_string_width, column)) + 4.8 for column in zip(*parts, strict=True)]
+    out.set_font("sans", style="B", size=SMALL)
+    lengths = [max(map(out.get_string_width, column)) for column in zip(*parts, strict=True)]
+    for size in np.arange(SMALL, LEAST - 0.1, -0.5).tolist():
+        natural = [size / SMALL * width + SPACE for width in lengths]
         widths = [min(width, WIDEST) for width in natural]
-        if sum(widths) <= out.epw or size <= LEAST:
+        if sum(widths) <= out.epw:
             break
-        size -= 0.5
     spare = out.epw - sum(widths)
     if spare > 0.0:  # to the columns whose lines wrap
         missing = [width - taken for width, taken in zip(natural, widths, strict=True)]
