@@ -94,10 +94,16 @@ def test_measures(result):
     assert (result["linear/rms_closed"].values < 0.1 * result["linear/rms_open"].values).all()
     last = result["supports"].dataset
     assert (last["mean_work_rate"].values > 0.0).any()
+    reached = replace(SMALL, share=float(0.8 * depth[-1].min() / SMALL.thickness))
+    stops = result.copy()
+    times = [float(np.interp(reached.limit, each, result["time"])) for each in depth.T]
+    stops["life"].dataset = stops["life"].to_dataset(inherit=False).assign(time_to_limit=("sample", times))
+    assert check(stops, reached)[2].passed and len(check(stops, reached)) == 3
+    assert not check(stops, replace(reached, share=0.5 * reached.share))[2].passed
     distribution = lives(result, SMALL)
     assert distribution.attrs["limit"] == 0.2 * SMALL.thickness and np.isinf(distribution["time_to_limit"]).all()
     assert scalars(result, SMALL)["median_depth"].value == pytest.approx(np.median(depth[-1]))
-    assert len(check(result, SMALL)) == 3 and ranks(result) is None
+    assert [each.passed for each in check(result, SMALL)] == [True, True] and ranks(result) is None
     assert list(tables(result, SMALL)["supports"]["support"]) == list(SUPPORTS)
 
 
