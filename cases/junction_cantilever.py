@@ -10,18 +10,18 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 import xarray
-from scipy.signal import butter, sosfiltfilt
 
 import arlequin as aq
 from arlequin.cases.case.checks import Check
 from arlequin.cases.case.comparison import comparison
 from arlequin.cases.case.parameters import Quantity
+from arlequin.cases.shared import cantilever
+from arlequin.cases.shared.cantilever import LEAST_FRAMES, motion_error, tip_motion
 from arlequin.cases.shared.figures import tip_figure
 from arlequin.cases.shared.impact import energy_checks
 from arlequin.cases.shared.vocabulary import Density, FieldsEvery, Poisson, Young
 from arlequin.cases.shared.waves import drift
 from arlequin.models.checks import finite, positive, positive_integer, within
-from arlequin.models.types import Array
 
 ONE_MESH = "one mesh"  # name of the comparison run
 
@@ -86,26 +86,10 @@ def _cells(length: float, size: float) -> int:
     return int(np.ceil(length / size - 1e-9))
 
 
-def tip(result: xarray.DataTree) -> tuple[Array, Array]:
-    """Frame times (t,), s, and deflections (t,) of the middle of the free end, m."""
-    part = result["part/fine"].dataset
-    x = part["position"].values
-    end = np.flatnonzero(np.isclose(x[:, 0], x[:, 0].max()))
-    node = end[np.argmin(np.abs(x[end, 1]))]
-    return part["frame_time"].values, part["displacement"].sel(component="y").values[:, node]
-
-
-def low_pass(time: Array, values: Array, cut: float) -> Array:
-    """Zero-phase Butterworth filter of order 4 at the frequency `cut`, Hz."""
-    rate = 1.0 / float(time[1] - time[0])
-    sections = butter(4, cut / (0.5 * rate), output="sos")
-    return np.asarray(sosfiltfilt(sections, values))
-
-
 def first_frequency(parameters: Parameters) -> float:
-    """First bending frequency of the slender cantilever, Hz: 1.8751² √(EI/ρA)/(2π L²)."""
+    """First bending frequency, Hz."""
     p = parameters
-    return float(1.87510407**2 / (2.0 * np.pi) * p.height / np.sqrt(12.0) * np.sqrt(p.young / p.density) / p.length**2)
+    return cantilever.first_frequency(p.young, p.density, p.height, p.length)
 
 
 def comparisons(result: xarray.DataTree, parameters: Parameters) -> dict[str, Parameters]:
@@ -115,19 +99,18 @@ def comparisons(result: xarray.DataTree, parameters: Parameters) -> dict[str, Pa
 
 def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
     """Energy conservation; filtered tip motion within 1 % of the largest deflection of the single mesh."""
-    time, deflection = tip(result)
-    cut = 5.0 * first_frequency(parameters)
+    motion, cut = tip_motion(result, "fine"), 5.0 * first_frequency(parameters)
     checks = [Check("drift of kinetic and strain energy", drift(result), 0.0, 1e-10, "1", "at most")]
-    single = comparison(build, comparisons(result, parameters), ONE_MESH) if time.size > 50 else None
+    filtered = motion[0].size > LEAST_FRAMES
+    single = comparison(build, comparisons(result, parameters), ONE_MESH) if filtered else None
     if single is not None:
-        exact = low_pass(time, tip(single)[1], cut)
-        error = float(np.abs(low_pass(time, deflection, cut) - exact).max() / np.abs(exact).max())
+        error = motion_error(motion, tip_motion(single, "fine"), cut)
         checks.append(Check("tip motion against the single mesh, low-pass filtered", error, 0.0, 0.01, "1", "at most"))
     return checks + energy_checks(result)
 
 
 def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Scalar]:
-    deflection = tip(result)[1]
+    deflection = tip_motion(result, "fine")[1]
     return {
         "tip_displacement": aq.Scalar(deflection[-1], "m", "deflection of the free end at the end"),
         "peak_tip_displacement": aq.Scalar(np.abs(deflection).max(), "m", "largest deflection of the free end"),
@@ -139,7 +122,9 @@ def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     from arlequin import plots
 
     single = comparison(build, comparisons(result, parameters), ONE_MESH)
-    motions = {"this model": tip(result)} | ({} if single is None else {ONE_MESH: tip(single)})
+    motions = {"this model": tip_motion(result, "fine")}
+    if single is not None:
+        motions[ONE_MESH] = tip_motion(single, "fine")
     return {
         "energies": plots.energies(result),
         "tip": tip_figure(motions),

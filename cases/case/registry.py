@@ -31,6 +31,7 @@ NAMES = (
     "wave_junction",
     "reflection_spectrum",
     "junction_cantilever",
+    "cantilever_overlap",
     "high_frequency",
     "beam_solid",
     "beam_to_solid",
