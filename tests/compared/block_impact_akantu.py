@@ -1,4 +1,4 @@
-"""The impact of `impact.py` with Akantu: central differences with lumped masses, its contact model with penalty.
+"""The impact of `block_impact_data.py` with Akantu: central differences, lumped masses, contact with penalty.
 
 The wall is a fixed column of cells of the size of the block's, half a cell higher than the block at both ends: with a
 wall of one cell the contact detector finds a single node of the block.
@@ -10,7 +10,7 @@ from pathlib import Path
 from time import process_time
 
 import akantu
-import impact
+import block_impact_data as impact
 import numpy as np
 
 SIZE = impact.LENGTH / impact.CELLS[0]

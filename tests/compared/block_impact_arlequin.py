@@ -1,8 +1,8 @@
-"""The impact of `impact.py` with Arlequin: θ-scheme, contact law on the velocity; recorded in memory."""
+"""The impact of `block_impact_data.py` with Arlequin: θ-scheme, contact law on the velocity; recorded in memory."""
 
 from time import process_time
 
-import impact
+import block_impact_data as impact
 
 import arlequin as aq
 from arlequin.run.run import Run

@@ -1,4 +1,4 @@
-"""The impact of `impact.py` with GetFEM: trapezoidal rule, its contact brick with nodal multipliers, MUMPS.
+"""The impact of `block_impact_data.py` with GetFEM: trapezoidal rule, its contact brick with nodal multipliers, MUMPS.
 
 Forces are in units of E. GetFEM stops Newton's method by one absolute residual of forces and, in the rows of the
 multipliers, of displacements; in newtons the latter are lost in the round-off of the former, and the wall pulls.
@@ -6,8 +6,8 @@ multipliers, of displacements; in newtons the latter are lost in the round-off o
 
 from time import process_time
 
+import block_impact_data as impact
 import getfem
-import impact
 import numpy as np
 
 DENSITY = impact.DENSITY / impact.YOUNG
