@@ -40,11 +40,11 @@ SchemeOfPart = Literal["implicit", "explicit"]
 
 @dataclass(frozen=True)
 class Parameters:
-    """Default: the published beam with an overlap of 25.4 mm and mesh ratio 1 : 0.3, 10 ms with steps of 1 µs."""
+    """Default: the published beam with an overlap of 25.4 mm and mesh ratio 1 : 0.8, 10 ms with steps of 1 µs."""
 
     model: Annotated[Literal["arlequin", "single"], Quantity("", "Arlequin model, or one mesh")] = "arlequin"
     overlap: Annotated[float, Quantity("m", "width of the overlap", positive)] = 0.0254
-    ratio: Annotated[float, Quantity("", "cell size of the free over the clamped part", within, 0.05, 1.0)] = 0.3
+    ratio: Annotated[float, Quantity("", "cell size of the free over the clamped part", within, 0.05, 1.0)] = 0.8
     clamped: Annotated[SchemeOfPart, Quantity("", "scheme of the clamped part, or of one mesh")] = "implicit"
     free: Annotated[SchemeOfPart, Quantity("", "scheme of the free part")] = "implicit"
     steps: Annotated[int, Quantity("", "steps of the free part in one of the clamped part", positive_integer)] = 1

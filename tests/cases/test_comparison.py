@@ -27,6 +27,7 @@ COMPARED = {
     "imported_rod": {"duration": 2e-4},
     "multiscale_bar": {"duration": 2e-6},
     "junction_cantilever": {"duration": 6e-5, "fields_every": 1},
+    "cantilever_overlap": {"size": 0.0127, "duration": 6e-5, "fields_every": 1},
     "high_frequency": {"ratio": 3},
     "glued_ring": {},
     "patch_test": {"lower_cells": 3, "upper_cells": 2},

@@ -1,5 +1,6 @@
 """Cases of waves through junctions and of the cut cantilever, at small size through their own functions."""
 
+import itertools
 from functools import cache
 from typing import Any
 
@@ -7,7 +8,8 @@ import numpy as np
 import pytest
 
 import arlequin as aq
-from arlequin.cases import high_frequency, junction_cantilever, reflection_spectrum, wave_junction
+from arlequin.cases import cantilever_overlap, high_frequency, junction_cantilever, reflection_spectrum, wave_junction
+from arlequin.cases.reference import schwarz_cantilever
 from arlequin.cases.shared.waves import WavePacket, stretch_energy
 from arlequin.results.recorder import Record
 
@@ -133,6 +135,34 @@ def test_junction_cantilever(ratio: float, overlap: float) -> None:
         ratio=ratio, overlap=overlap, step=5e-6, duration=2.5e-3, fields_every=4
     )
     assert not failed(junction_cantilever, parameters)
+
+
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("steps", [1, 4])
+@pytest.mark.parametrize(("clamped", "free"), itertools.product(("implicit", "explicit"), repeat=2))
+@pytest.mark.parametrize(("ratio", "overlap"), [(0.8, 0.0254), (0.3, 0.0508), (0.5, 0.0127), (0.2, 0.0127)])
+def test_cantilever_overlap(ratio: float, overlap: float, clamped: Any, free: Any, steps: int) -> None:
+    """Large cells, 150 steps: energy and motion of the tip."""
+    parameters = cantilever_overlap.Parameters(
+        overlap=overlap, ratio=ratio, clamped=clamped, free=free, steps=steps, size=0.0127, step=2e-6, duration=3e-4,
+        fields_every=2,
+    )  # fmt: skip
+    assert not failed(cantilever_overlap, parameters)
+
+
+def test_published_drifts_of_the_cantilever() -> None:
+    """Cells of the published table: the largest gain and the row of conforming meshes."""
+    drifts = schwarz_cantilever.drifts
+    assert (
+        max(max(drifts(o, p).values()) for o in schwarz_cantilever.OVERLAPS for p in schwarz_cantilever.PAIRS) == 2.747
+    )
+    assert (
+        drifts(0.0254, "IE")[0.3] == 2.747
+        and drifts(0.0508, "EE")[1.0] == 0.087
+        and drifts(0.0127, "II")[0.2] == -0.222
+    )
+    with pytest.raises(aq.UserError, match="overlap"):
+        drifts(0.03, "II")
 
 
 def test_packet_is_a_wave() -> None:

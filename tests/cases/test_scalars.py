@@ -186,6 +186,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "wave_junction": {"ratio": 2.0},
     "reflection_spectrum": {"ratio": 2.0, "shortest": 2.0, "longest": 2.1, "count": 2},
     "junction_cantilever": {"cells": 2, "duration": 5e-4},
+    "cantilever_overlap": {"size": 0.0127, "duration": 2e-4},
     "high_frequency": {"ratio": 4.0},
     "beam_solid": {"across": 1, "solid_size": 0.4, "beam_size": 0.2},
     "beam_to_solid": {
