@@ -61,7 +61,7 @@ def random_response(
     1e-10 of what its row gives of the static displacements, it is round-off.
 
     method: "modal" takes the modes up to three times the highest frequency, or `modes` of them, and the static shapes
-    of the outputs; "direct" factors the equations at each frequency, those of the integration included.
+    of loads and outputs; "direct" factors the equations at each frequency, those of the integration included.
 
     Returns a Dataset: over `frequency` the density of each output; `rms_<output>`; `zero_crossings_<output>`, of upward
     crossings of the mean a second, √(m₂/m₀), m_k = ∫ f^k S df; `peaks_<output>`, √(m₄/m₂); with `duration`, s, also
