@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import scipy.optimize
 import scipy.sparse as sp
 
 from arlequin.frequency.complex_factor import Factors
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     import xarray
 
 _STATIC = 1e-6  # |Im λ| relative to the scale, below which growth is divergence
+_LOSS = 0.5  # most that structural damping moves an eigenvalue, relative to |λ|: η/2 of a mode
 _LOWEST = 1e-12  # velocity relative to the highest one, that is 0 to the tolerance
 _MOST = 100  # velocities between two given ones where no number of growing modes changes, at most
 
@@ -54,10 +57,17 @@ class _Scan:
     count: int
 
     def at(self, velocity: float) -> ModesAt:
-        """The lowest modes, twice as many as `count` where there are, and all growing ones that are found."""
-        linear = self.linear.in_flow(self.terms.at(velocity))
-        pencil, transposed = (QuadraticPencil(Factors(each)) for each in (linear, linear.transposed))
-        values, vectors = pencil.near(self.shift, 2 * self.count)
+        """The lowest modes, twice as many as `count` where there are, and all growing ones that are found; of
+        structural damping, those with Im λ > 0 which are nearest to the ones without."""
+        values, rates = self._eigenvalues(velocity, False)
+        if any(self.linear.loss_factors.values()):
+            damped, damped_rates = self._eigenvalues(velocity, True)
+            oscillating, moving = np.flatnonzero(values.imag > 0.0), np.flatnonzero(damped.imag > 0.0)
+            distance = np.abs(values[oscillating][:, None] - damped[moving])
+            row, column = scipy.optimize.linear_sum_assignment(distance)
+            near = distance[row, column] <= _LOSS * np.abs(values[oscillating[row]])
+            at, of = oscillating[row[near]], moving[column[near]]
+            values[at], rates[at] = damped[of], damped_rates[of]
         first, other = _paired(values)
         order = np.argsort(np.abs(values[first]), kind="stable")
         if order.size < self.count:
@@ -68,16 +78,6 @@ class _Scan:
         others = np.concatenate([order[: 2 * self.count], growing])
         chosen = np.concatenate([shown, np.setdiff1d(others, shown)])
         first, other = first[chosen], other[chosen]
-        every = np.unique(np.concatenate([first, other[other >= 0]]))
-        rates = np.zeros(values.size, dtype=complex)
-        rates[every] = eigenvalue_slopes(
-            values[every],
-            vectors[:, every],
-            transposed.near(self.shift, 2 * self.count),
-            pencil.matrices[:2],
-            (self._changes[0], 2.0 * velocity * self._changes[1]),
-            self.shift,
-        )
         pairs, slopes = (np.where(other < 0, f[first].conj(), f[other]) for f in (values, rates))
         return ModesAt(
             velocity,
@@ -86,6 +86,15 @@ class _Scan:
             np.arange(chosen.size) < self.count,
             self.shift,
         )
+
+    def _eigenvalues(self, velocity: float, structural: bool) -> tuple[Complex, Complex]:
+        """λ (m,), twice as many as `count` at least where there are, and dλ/dU; structural: with + iH."""
+        linear = self.linear.in_flow(self.terms.at(velocity))
+        pencil, transposed = (QuadraticPencil(Factors(each), structural) for each in (linear, linear.transposed))
+        values, vectors = pencil.near(self.shift, 2 * self.count)
+        left = transposed.near(self.shift, 2 * self.count)
+        change = self._changes[0], 2.0 * velocity * self._changes[1]
+        return values, eigenvalue_slopes(values, vectors, left, pencil.matrices[:2], change, self.shift)
 
     @cached_property
     def _changes(self) -> tuple[sp.csr_array, sp.csr_array]:
@@ -147,12 +156,14 @@ def critical_velocity(
     count: int = 4,
     tolerance: float = 1e-6,
     contact: ContactState = "open",
+    structural: float | Mapping[str, float] = 0.0,
 ) -> xarray.Dataset:
     """Eigenvalues of a system over the velocity of a flow, and the velocities at which it becomes unstable.
 
     velocities (n,), m/s, increasing: where the eigenvalues λ of `complex_modes` are given. flow: name of the flow whose
-    velocity varies; by default all flows have it. count: number of modes. contact: as of `frequency_response`, by
-    default no contact acts.
+    velocity varies; by default all flows have it. count: number of modes. contact, and structural, the loss factors of
+    H: as of `frequency_response`; by default no contact acts. Structural damping acts on modes that oscillate, + iH for
+    Im λ > 0, and leaves a divergence where it is.
 
     Onsets are found between these velocities, too: intervals are halved while a mode may begin or cease to grow in one,
     by the cubics of its eigenvalue through λ and its exact derivative dλ/dU, of C = C₀ + U C₁ and K = K₀ + U² K₂,
@@ -191,7 +202,7 @@ def critical_velocity(
         raise UserError.parameter("velocities", velocities, "must be at least two, not below 0 and increasing, m/s")
     checks.positive_integer("count", count)
     checks.within("tolerance", tolerance, 1e-12, 0.1)
-    scan = _scan_of(system, flow, count, contact)
+    scan = _scan_of(system, flow, count, contact, structural)
     given = [scan.at(float(speed)) for speed in speeds]
     points = scan.between(given, tolerance)
     rows = _followed(points)
@@ -202,7 +213,9 @@ def critical_velocity(
     return _dataset(speeds, at_given, onsets)
 
 
-def _scan_of(system: System, flow: str | None, count: int, contact: ContactState) -> _Scan:
+def _scan_of(
+    system: System, flow: str | None, count: int, contact: ContactState, structural: float | Mapping[str, float]
+) -> _Scan:
     if not system.flows:
         raise UserError("critical_velocity: the system has no flow: System(…, flows=[…])")
     names = [item.name for item in system.flows]
@@ -210,7 +223,7 @@ def _scan_of(system: System, flow: str | None, count: int, contact: ContactState
         checks.one_of("flow", flow, names)
     varied = [item.at(1.0) for item in system.flows if flow in (None, item.name)]
     fixed = [item for item in system.flows if flow not in (None, item.name)]
-    linear = linearised(replace(system, flows=fixed), contact)
+    linear = linearised(replace(system, flows=fixed), contact, structural)
     unit = assemble(replace(system, flows=varied)).flow
     assert unit is not None
     return _Scan(linear, unit, QuadraticPencil(Factors(linear)).scale, count)
