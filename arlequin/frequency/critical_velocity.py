@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import scipy.optimize
+import scipy.sparse as sp
 
 from arlequin.frequency.complex_factor import Factors
+from arlequin.frequency.eigenvalue_paths import ModesAt, eigenvalue_slopes, matched, uncertain_halves
 from arlequin.frequency.linearised import ContactState, Linearised, linearised
 from arlequin.frequency.quadratic_pencil import Complex, QuadraticPencil, grows
 from arlequin.models import checks
-from arlequin.models.errors import UserError
+from arlequin.models.errors import ModelWarning, UserError, warn_user
 from arlequin.models.signatures import checked_call
-from arlequin.models.types import Array
+from arlequin.models.types import Array, Indices
 from arlequin.system.assembly import assemble
 from arlequin.system.flow import FlowTerms
 from arlequin.system.system import System
@@ -23,7 +29,9 @@ if TYPE_CHECKING:
     import xarray
 
 _STATIC = 1e-6  # |Im λ| relative to the scale, below which growth is divergence
-_MAX_BISECTIONS = 60
+_LOSS = 0.5  # most that structural damping moves an eigenvalue, relative to |λ|: η/2 of a mode
+_LOWEST = 1e-12  # velocity relative to the highest one, that is 0 to the tolerance
+_MOST = 100  # velocities between two given ones where no number of growing modes changes, at most
 
 
 class Onset(NamedTuple):
@@ -48,33 +56,95 @@ class _Scan:
     shift: float
     count: int
 
-    def at(self, velocity: float) -> Complex:
-        """The `count` lowest eigenvalues, one of each pair: of two real ones of a pair the one that decays slower."""
-        pencil = QuadraticPencil(Factors(self.linear.in_flow(self.terms.at(velocity))))
-        values = _paired(pencil.near(self.shift, 2 * self.count)[0])
-        values = values[np.argsort(np.abs(values), kind="stable")]
-        if values.size < self.count:
-            raise UserError.parameter("count", self.count, f"must be at most {values.size} for this system")
-        # a growing mode far from the origin is among them, too
-        growing = values[self.count :][self.grows(values[self.count :])]
-        return np.concatenate([values[: self.count - growing.size], growing]) if growing.size else values[: self.count]
+    def at(self, velocity: float) -> ModesAt:
+        """The lowest modes, twice as many as `count` where there are, and all growing ones that are found; of
+        structural damping, those with Im λ > 0 which are nearest to the ones without."""
+        values, rates = self._eigenvalues(velocity, False)
+        if any(self.linear.loss_factors.values()):
+            damped, damped_rates = self._eigenvalues(velocity, True)
+            oscillating, moving = np.flatnonzero(values.imag > 0.0), np.flatnonzero(damped.imag > 0.0)
+            distance = np.abs(values[oscillating][:, None] - damped[moving])
+            row, column = scipy.optimize.linear_sum_assignment(distance)
+            near = distance[row, column] <= _LOSS * np.abs(values[oscillating[row]])
+            at, of = oscillating[row[near]], moving[column[near]]
+            values[at], rates[at] = damped[of], damped_rates[of]
+        first, other = _paired(values)
+        order = np.argsort(np.abs(values[first]), kind="stable")
+        if order.size < self.count:
+            raise UserError.parameter("count", self.count, f"must be at most {order.size} for this system")
+        # a growing mode far from the origin is among those shown, too
+        growing = order[self.count :][grows(values[first[order[self.count :]]], self.shift)]
+        shown = np.concatenate([order[: max(self.count - growing.size, 0)], growing])[: self.count]
+        others = np.concatenate([order[: 2 * self.count], growing])
+        chosen = np.concatenate([shown, np.setdiff1d(others, shown)])
+        first, other = first[chosen], other[chosen]
+        pairs, slopes = (np.where(other < 0, f[first].conj(), f[other]) for f in (values, rates))
+        return ModesAt(
+            velocity,
+            np.stack([values[first], pairs], axis=1),
+            np.stack([rates[first], slopes], axis=1),
+            np.arange(chosen.size) < self.count,
+            self.shift,
+        )
 
-    def grows(self, values: Complex) -> Any:
-        """Which eigenvalues grow."""
-        return grows(values, self.shift)
+    def _eigenvalues(self, velocity: float, structural: bool) -> tuple[Complex, Complex]:
+        """λ (m,), twice as many as `count` at least where there are, and dλ/dU; structural: with + iH."""
+        linear = self.linear.in_flow(self.terms.at(velocity))
+        pencil, transposed = (QuadraticPencil(Factors(each), structural) for each in (linear, linear.transposed))
+        values, vectors = pencil.near(self.shift, 2 * self.count)
+        left = transposed.near(self.shift, 2 * self.count)
+        change = self._changes[0], 2.0 * velocity * self._changes[1]
+        return values, eigenvalue_slopes(values, vectors, left, pencil.matrices[:2], change, self.shift)
 
-    def growing(self, velocity: float) -> int:
-        """Number of growing modes."""
-        return int(self.grows(self.at(velocity)).sum())
+    @cached_property
+    def _changes(self) -> tuple[sp.csr_array, sp.csr_array]:
+        """C₁ and K₂ of the free coordinates."""
+        free = self.linear.free
+        damping, stiffness = (sp.csr_array(m[free][:, free]) for m in (self.terms.damping, self.terms.stiffness))
+        return damping, stiffness
+
+    def between(self, given: list[ModesAt], tolerance: float) -> list[ModesAt]:
+        """The modes at the given velocities and at those between them at which `critical_velocity` halves intervals."""
+        points = list(given)
+        unclear: tuple[float, float] | None = None
+        for ends in pairwise(given):
+            intervals, halvings = deque([ends]), 0
+            while intervals:
+                low, high = intervals.popleft()
+                if high.velocity - low.velocity <= tolerance * max(high.velocity, _LOWEST * given[-1].velocity):
+                    continue
+                changes = low.growing != high.growing
+                if halvings >= _MOST and not changes:
+                    unclear = unclear or (low.velocity, high.velocity)
+                    continue
+                halvings += not changes
+                middle = self.at(0.5 * (low.velocity + high.velocity))
+                points.append(middle)
+                halves = (low, middle), (middle, high)
+                uncertain = uncertain_halves(low, middle, high)
+                intervals.extend(
+                    half
+                    for half, open_ in zip(halves, uncertain, strict=True)
+                    if open_ or half[0].growing != half[1].growing
+                )
+        if unclear is not None:
+            warn_user(
+                f"critical_velocity: between {unclear[0]:.6g} and {unclear[1]:.6g} m/s a mode that hardly decays may "
+                "begin and cease to grow: give more velocities there",
+                ModelWarning,
+            )
+        return sorted(points, key=lambda point: point.velocity)
 
 
-def _paired(values: Complex) -> Complex:
-    """One eigenvalue for each mode: the complex ones, and of the real ones, by size, the larger of each two."""
-    real = np.sort(values[values.imag == 0.0].real)
+def _paired(values: Complex) -> tuple[Indices, Indices]:
+    """Numbers of one eigenvalue for each mode, the complex ones, and of the real ones, by size, the larger of each two;
+    and of the other one, −1 for the conjugate, and the same for a real one that is left over."""
+    oscillating, real = np.flatnonzero(values.imag != 0.0), np.flatnonzero(values.imag == 0.0)
     # of a mode at rest ±a, and of an overdamped one: neighbours in size
-    by_size = real[np.argsort(np.abs(real), kind="stable")]
-    pairs = [by_size[i : i + 2].max() for i in range(0, by_size.size, 2)]
-    return np.concatenate([values[values.imag != 0.0], np.array(pairs, dtype=complex)])
+    by_size = real[np.argsort(np.abs(values[real]), kind="stable")]
+    pairs = np.stack([by_size[0::2], np.append(by_size, by_size[-1:])[1 : by_size.size + 1 : 2]])
+    pairs = np.take_along_axis(pairs, np.argsort(-values[pairs].real, axis=0, kind="stable"), axis=0)
+    return np.concatenate([oscillating, pairs[0]]), np.concatenate([np.full(oscillating.size, -1), pairs[1]])
 
 
 @checked_call
@@ -86,13 +156,23 @@ def critical_velocity(
     count: int = 4,
     tolerance: float = 1e-6,
     contact: ContactState = "open",
+    structural: float | Mapping[str, float] = 0.0,
 ) -> xarray.Dataset:
     """Eigenvalues of a system over the velocity of a flow, and the velocities at which it becomes unstable.
 
-    velocities (n,), m/s, increasing: where the eigenvalues λ of `complex_modes` are computed; between two of them with
-    another number of growing modes the onset is bisected, to `tolerance` times the velocity. flow: name of the flow
-    whose velocity varies; by default all flows have it. count: number of modes. contact: as of `frequency_response`, by
-    default no contact acts.
+    velocities (n,), m/s, increasing: where the eigenvalues λ of `complex_modes` are given. flow: name of the flow whose
+    velocity varies; by default all flows have it. count: number of modes. contact, and structural, the loss factors of
+    H: as of `frequency_response`; by default no contact acts. Structural damping acts on modes that oscillate, + iH for
+    Im λ > 0, and leaves a divergence where it is.
+
+    Onsets are found between these velocities, too: intervals are halved while a mode may begin or cease to grow in one,
+    by the cubics of its eigenvalue through λ and its exact derivative dλ/dU, of C = C₀ + U C₁ and K = K₀ + U² K₂,
+    at both ends, with the error that the cubic over two such intervals has between them, and down to `tolerance` times
+    the velocity; an onset is where the number of growing modes then changes. So onsets that cancel each other within
+    an interval are found. Not assured are those closer to each other than the tolerance; those of modes that are not
+    among the `count` lowest at any of these velocities; those of an interval in which λ(U) is so far from a polynomial
+    that neither its values nor its slopes at the ends and in the middle tell; of two modes that meet, growth below
+    1e-6 |λ|. An interval is halved at most 100 times in search of such pairs, with a warning where that is too few.
 
     The dataset has over (velocity, mode) `growth_rate` Re λ, 1/s, `angular_frequency` Im λ, 1/s, `frequency` Im λ/2π,
     Hz, and `damping_ratio` −Re λ/|λ|, each mode followed continuously (an Argand diagram is `angular_frequency` against
@@ -100,8 +180,7 @@ def critical_velocity(
     "flutter" (a pair λ = ±iω) or "restabilised", and `onset_frequency`, Hz. The attribute critical_velocity is the
     first onset of divergence or flutter, nan without one; `aq.plots.argand` draws it.
 
-    Modes grow where Re λ > 1e-9 (|λ| + ω₁) and |λ| > 1e-6 ω₁, ω₁ near the lowest frequency in still fluid. Two onsets
-    between neighbouring velocities that cancel each other are not seen: choose them close enough.
+    Modes grow where Re λ > 1e-9 (|λ| + ω₁) and |λ| > 1e-6 ω₁, ω₁ near the lowest frequency in still fluid.
 
     >>> import numpy as np
     >>> import arlequin as aq
@@ -123,21 +202,20 @@ def critical_velocity(
         raise UserError.parameter("velocities", velocities, "must be at least two, not below 0 and increasing, m/s")
     checks.positive_integer("count", count)
     checks.within("tolerance", tolerance, 1e-12, 0.1)
-    scan = _scan_of(system, flow, count, contact)
-    rows = [scan.at(float(speeds[0]))]
-    for speed in speeds[1:]:
-        rows.append(_followed(rows, scan.at(float(speed))))
-    table = np.array(rows)
-    onsets = [
-        onset for i in range(speeds.size - 1) for onset in _onsets(scan, speeds[i : i + 2], table[i : i + 2], tolerance)
-    ]
-    if scan.grows(table[0]).any():
-        mode = int(np.argmax(table[0].real))
-        onsets.insert(0, Onset(float(speeds[0]), *_kind(scan, table[0, mode]), mode))
-    return _dataset(speeds, table, onsets)
+    scan = _scan_of(system, flow, count, contact, structural)
+    given = [scan.at(float(speed)) for speed in speeds]
+    points = scan.between(given, tolerance)
+    rows = _followed(points)
+    onsets = _onsets(scan, points, rows)
+    at_given = np.array(
+        [row for point, row in zip(points, rows, strict=True) if point.velocity in set(speeds.tolist())]
+    )
+    return _dataset(speeds, at_given, onsets)
 
 
-def _scan_of(system: System, flow: str | None, count: int, contact: ContactState) -> _Scan:
+def _scan_of(
+    system: System, flow: str | None, count: int, contact: ContactState, structural: float | Mapping[str, float]
+) -> _Scan:
     if not system.flows:
         raise UserError("critical_velocity: the system has no flow: System(…, flows=[…])")
     names = [item.name for item in system.flows]
@@ -145,17 +223,21 @@ def _scan_of(system: System, flow: str | None, count: int, contact: ContactState
         checks.one_of("flow", flow, names)
     varied = [item.at(1.0) for item in system.flows if flow in (None, item.name)]
     fixed = [item for item in system.flows if flow not in (None, item.name)]
-    linear = linearised(replace(system, flows=fixed), contact)
+    linear = linearised(replace(system, flows=fixed), contact, structural)
     unit = assemble(replace(system, flows=varied)).flow
     assert unit is not None
     return _Scan(linear, unit, QuadraticPencil(Factors(linear)).scale, count)
 
 
-def _followed(rows: list[Complex], values: Complex) -> Complex:
-    """Eigenvalues in the order of the modes before, extrapolated linearly."""
-    expected = rows[-1] if len(rows) < 2 else 2.0 * rows[-1] - rows[-2]
-    distance = np.abs(values[None] - expected[:, None])
-    return np.asarray(values[scipy.optimize.linear_sum_assignment(distance)[1]])
+def _followed(points: list[ModesAt]) -> Complex:
+    """Eigenvalues (k, mode) of the modes that are shown at each velocity, in the order of those at the first."""
+    order = np.flatnonzero(points[0].shown)
+    rows = [points[0].values[order]]
+    for before, after in pairwise(points):
+        following = np.flatnonzero(after.shown)
+        order = following[matched(before, after, order, following)[1]]
+        rows.append(after.values[order])
+    return np.array(rows)
 
 
 def _kind(scan: _Scan, value: complex) -> tuple[str, float]:
@@ -165,30 +247,22 @@ def _kind(scan: _Scan, value: complex) -> tuple[str, float]:
     return "flutter", float(value.imag / (2.0 * np.pi))
 
 
-def _onsets(scan: _Scan, speeds: Array, table: Complex, tolerance: float) -> list[Onset]:
-    """The onsets between two velocities, where the number of growing modes changes, by bisection of the velocity."""
+def _onsets(scan: _Scan, points: list[ModesAt], rows: Complex) -> list[Onset]:
+    """The first velocity, if a mode grows there, and the middles of neighbours with another number of growing modes."""
     found: list[Onset] = []
-    low, before, last = float(speeds[0]), table[0], int(scan.grows(table[1]).sum())
-    while (number := int(scan.grows(before).sum())) != last:
-        high, after = float(speeds[1]), table[1]
-        for _ in range(_MAX_BISECTIONS):
-            if high - low <= tolerance * high:
-                break
-            middle = 0.5 * (low + high)
-            values = scan.at(middle)
-            if int(scan.grows(values).sum()) == number:
-                low, before = middle, values
-            else:
-                high, after = middle, values
-        appears = int(scan.grows(after).sum()) > number
+    if points[0].growing:
+        mode = int(np.argmax(rows[0].real))
+        found.append(Onset(points[0].velocity, *_kind(scan, rows[0, mode]), mode))
+    for (before, after), (here, there) in zip(pairwise(points), pairwise(rows), strict=True):
+        if before.growing == after.growing:
+            continue
+        appears = after.growing > before.growing
         # the mode that has just begun to grow, or is about to cease, grows least
-        side = after if appears else before
-        growing = side[scan.grows(side)]
-        changed = complex(growing[np.argmin(growing.real)])
-        mode = int(np.argmin(np.abs(table[1] - changed)))
-        kind, frequency = _kind(scan, changed)
-        found.append(Onset(0.5 * (low + high), kind if appears else "restabilised", frequency, mode))
-        low, before = high, after
+        side = there if appears else here
+        mode = int(np.argmin(np.where(grows(side, scan.shift), side.real, np.inf)))
+        kind, frequency = _kind(scan, side[mode])
+        middle = 0.5 * (before.velocity + after.velocity)
+        found.append(Onset(middle, kind if appears else "restabilised", frequency, mode))
     return found
 
 

@@ -72,6 +72,11 @@ class Linearised:
         return replace(still, damping=damping, stiffness=stiffness, flow=flow, _still=still)
 
     @property
+    def transposed(self) -> "Linearised":
+        """The system with the transposed matrices, which differ by those of the flows."""
+        return self if self.flow is None else self.still.in_flow(self.flow.transposed)
+
+    @property
     def dof_count(self) -> int:
         """Number of coordinates d."""
         return self.assembly.dof_count

@@ -97,16 +97,23 @@ class ModalBasis:
 
 
 def with_static_shapes(
-    factors: Factors, omega: Array, shapes: Array, forces: Array, *, of_outputs: bool = False
+    factors: Factors, omega: Array, shapes: Array, forces: Array, outputs: Array | None = None
 ) -> ModalBasis:
-    """The modes ω (m,) and (d, m) of the system without flows, with static shapes of forces (d, k).
+    """The modes ω (m,) and (d, m) of the system without flows, with static shapes of forces (d, k) and outputs (d, o).
 
-    The shapes K⁻¹ (f − M Σ φ φᵀf), less the modes: in statics the response is exact (residual flexibility), at
-    frequencies above that of the modes up to the terms (ω/ω_m)⁴. Of a floating system K + sM, s far below the elastic
-    ω². In a flow the shapes are those of K + K_f, of outputs (f = r) those of its transpose.
+    The shapes K⁻¹ (f − M Σ φ φᵀf), less the modes: in statics the response is exact (residual flexibility), at a
+    frequency ω the error of u is of the order (ω/ω_m)². That of an output rᵀu, z = A⁻ᵀr,
 
-    Source: Dickens, Nakagawa & Wittbrodt, Computers & Structures 62, 1997.
+        rᵀ(u − B q) = (z − B p)ᵀ A (u − B q)   for any p,
+
+    is the product of both errors, (ω/ω_m)⁴, where the shapes of r are in the basis, too. Of a floating system K + sM, s
+    far below the elastic ω². In a flow the shapes are those of K + K_f, of outputs those of its transpose.
+
+    Source: Dickens, Nakagawa & Wittbrodt, Computers & Structures 62, 1997; Ciarlet, The Finite Element Method for
+    Elliptic Problems, 1978, §3.2 (the product).
     """
+    first = forces.shape[1]
+    forces = forces if outputs is None else np.hstack([forces, outputs])
     linear, in_flow = factors.linear.still, factors.linear.flow is not None
     shares = shapes.T @ forces
     # of modes that a flow couples to others the static response, too, is beyond them
@@ -114,7 +121,10 @@ def with_static_shapes(
     elastic = omega > 0.0
     shift = _STATIC_SHIFT * (float(omega[elastic][0]) ** 2 if elastic.any() else _FIRST * factors.mean_ratio)
     factor = factors.shifted(0.0 if elastic.all() else shift)
-    static = (factor.adjoint if in_flow and of_outputs else factor.solve)(remaining)[0]
+    if in_flow:
+        static = np.hstack([factor.solve(remaining[:, :first])[0], factor.adjoint(remaining[:, first:])[0]])
+    else:
+        static = factor.solve(remaining)[0]
     static = static - shapes @ (shapes.T @ (linear.mass @ static))
     norm = np.sqrt(np.maximum(np.einsum("dk,dk->k", static, linear.stiffness @ static), 0.0))
     of_modes = np.linalg.norm(shares[elastic] / omega[elastic, None], axis=0)

@@ -20,7 +20,7 @@ _MOST = 2000  # unknowns up to which they are where Arnoldi's iteration does not
 _MARGIN = 6  # eigenvalues computed beyond those asked for
 _REAL = 1e-9  # |Im λ| relative to |λ|, below which an eigenvalue is real
 _GROWTH = 1e-9  # Re λ relative to |λ| and to the scale of the frequencies, above which a mode grows
-_RIGID = 1e-6  # |λ| relative to the scale, below which it is 0 to round-off: rigid motions are double eigenvalues
+RIGID = 1e-6  # |λ| relative to the scale, below which it is 0 to round-off: rigid motions are double eigenvalues
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,10 +120,15 @@ def all_eigenvalues(mass: Array, damping: Array, stiffness: Any, shift: float) -
     return _from_inverse(inverse, scale[:, None] * vectors[: len(left)], shift)
 
 
+def growth_limit(size: Array, scale: float) -> Array:
+    """1e-9 (|λ| + scale), 1/s, above which Re λ of eigenvalues of the sizes |λ| is growth."""
+    return _GROWTH * (size + scale)
+
+
 def grows(values: Complex, scale: float) -> NDArray[np.bool_]:
-    """Which eigenvalues grow: Re λ > 1e-9 (|λ| + scale), and |λ| > 1e-6 scale, a rigid motion otherwise."""
+    """Which eigenvalues grow: Re λ above `growth_limit`, and |λ| > 1e-6 scale, a rigid motion otherwise."""
     size = np.abs(values)
-    return np.asarray((values.real > _GROWTH * (size + scale)) & (size > _RIGID * scale))
+    return np.asarray((values.real > growth_limit(size, scale)) & (size > RIGID * scale))
 
 
 def _from_inverse(inverse: Complex, vectors: Complex, shift: float) -> tuple[Complex, Complex]:

@@ -11,7 +11,7 @@ from scipy.integrate import quad_vec
 
 from arlequin.frequency.complex_factor import Factors
 from arlequin.frequency.linearised import ContactState, linearised
-from arlequin.frequency.outputs import Output
+from arlequin.frequency.outputs import Output, OutputRows
 from arlequin.frequency.random_loads import RandomLoad, RandomTerm
 from arlequin.frequency.resolution import check_resolution
 from arlequin.frequency.response import check_method, checked_frequencies, named_outputs, output_rows
@@ -28,6 +28,8 @@ from arlequin.system.system import System
 
 _INTERVALS = 20_000  # of the integrals of the moments, at most
 _SAMPLES = 15  # of Gauss in each piece, for the sizes of the moments
+_HELD = 1e-10  # of the static displacements: a response that is round-off of an output at rest
+_SHIFT = 1e-9  # of these where nothing holds the system, relative to the mean ratio of stiffness and mass
 
 
 @checked_call
@@ -55,10 +57,11 @@ def random_response(
     several that are independent of each other: `Spectrum`, `CrossSpectrum`, `RainOnTheRoof`, `CorrelatedForce`,
     `TurbulentFlow`. of, contact, structural, modal_damping: as of `frequency_response`. frequencies: Hz, increasing;
     S_yy is given at these, and σ is integrated from the first to the last, adaptively between the natural frequencies
-    (in a flow those of `complex_modes`) to the relative `tolerance`, not from these values.
+    (in a flow those of `complex_modes`) to the relative `tolerance`, not from these values; of an output at rest, below
+    1e-10 of what its row gives of the static displacements, it is round-off.
 
     method: "modal" takes the modes up to three times the highest frequency, or `modes` of them, and the static shapes
-    of the outputs; "direct" factors the equations at each frequency, those of the integration included.
+    of loads and outputs; "direct" factors the equations at each frequency, those of the integration included.
 
     Returns a Dataset: over `frequency` the density of each output; `rms_<output>`; `zero_crossings_<output>`, of upward
     crossings of the mean a second, √(m₂/m₀), m_k = ∫ f^k S df; `peaks_<output>`, √(m₄/m₂); with `duration`, s, also
@@ -102,7 +105,9 @@ def random_response(
             if report is not None:
                 report(k + 1, hertz.size)
         special = np.concatenate([natural, *(term.kinks for term in terms)])
-        moments = spectral_moments(spectra, (float(hertz[0]), highest), special, tolerance)
+        moments = spectral_moments(
+            spectra, densities_at_rest(factors, rows, terms), (float(hertz[0]), highest), special, tolerance
+        )
     return response_dataset(hertz, outputs, values, moments, duration, {"method": method, "contact": contact})
 
 
@@ -116,10 +121,44 @@ def spectra_of(transfer: Transfer, terms: Sequence[RandomTerm]) -> Callable[[Any
     return spectra
 
 
+def densities_at_rest(factors: Factors, rows: OutputRows, terms: Sequence[RandomTerm]) -> Callable[[float], Array]:
+    """Densities (o,) at a frequency, Hz, below which those of outputs at rest are round-off: those of the responses
+
+        1e-10 (|r| |u| + (|m| + |f|) |F|)
+
+    with the largest entries |·| of the rows of the outputs, of each load and of its static displacements u. Of
+    distributed loads, whose columns F are not stored, |F| is that of Fᵀz, of random signs z, and u that of |F| z.
+    """
+    linear = factors.linear
+    signs = np.random.default_rng(0).choice([-1.0, 1.0], (linear.dof_count, 1))
+    factor = factors.still.shifted(_SHIFT * factors.mean_ratio)
+    sizes = []
+    for loads in (term.loads for term in terms):
+        forces = np.abs(loads.across(signs)).ravel()
+        if loads.forces is None:
+            static = factor.solve(signs)[0] * forces
+        else:
+            static = factor.solve(loads.forces, loads.prescribed)[0]
+        sizes.append((forces, np.abs(static).max(axis=0)))
+    passed = sum(np.abs(each.toarray()).max(axis=1, initial=0.0) for each in (rows.multiplier, rows.load))
+
+    def densities(frequency: float) -> Array:
+        motion = np.abs(rows.at(frequency)).max(axis=1)
+        each = [np.outer(motion, static) + np.outer(passed, forces) for forces, static in sizes]
+        return np.sum([t.response(_HELD * size, frequency) for t, size in zip(terms, each, strict=True)], axis=0)
+
+    return densities
+
+
 def spectral_moments(
-    spectra: Callable[[float], Array], ends: tuple[float, float], special: Array, tolerance: float
+    spectra: Callable[[float], Array],
+    at_rest: Callable[[float], Array],
+    ends: tuple[float, float],
+    special: Array,
+    tolerance: float,
 ) -> Array:
-    """m_k = ∫ f^k S(f) df (3, o) of k = 0, 2, 4, each to the relative tolerance, by adaptive Gauss–Kronrod rules.
+    """m_k = ∫ f^k S(f) df (3, o) of k = 0, 2, 4, each to the relative tolerance, by adaptive Gauss–Kronrod rules; where
+    m₀ is below that of the densities `at_rest`, round-off, by Gauss rules alone.
 
     special (k,): frequencies, Hz, of peaks and kinks, which are ends of pieces [a, b]: f = a + (b − a) x² (3 − 2x),
     0 ≤ x ≤ 1, flattens peaks there.
@@ -128,7 +167,7 @@ def spectral_moments(
     edges = np.concatenate([[ends[0]], inside, [ends[1]]])
     count = edges.size - 1
 
-    def integrand(x: float) -> Array:
+    def integrand(x: float, spectra: Callable[[float], Array] = spectra) -> Array:
         """f^k S(f) df/dx, (3 o,), at the place x, of piece ⌊x⌋."""
         piece = min(int(x), count - 1)
         share, size = x - piece, edges[piece + 1] - edges[piece]
@@ -137,18 +176,24 @@ def spectral_moments(
         return np.multiply.outer(powers, spectra(float(frequency))).ravel() * (6.0 * share * (1.0 - share) * size)
 
     nodes, weights = np.polynomial.legendre.leggauss(_SAMPLES)
-    samples = [integrand(piece + 0.5 * (1.0 + node)) for piece in range(count) for node in nodes.tolist()]
-    estimate = np.tile(0.5 * weights, count) @ np.array(samples)
-    scale = np.where(estimate > 0.0, estimate, 1.0)
+    places = [piece + 0.5 * (1.0 + node) for piece in range(count) for node in nodes.tolist()]
+    estimate, least = (
+        np.tile(0.5 * weights, count) @ np.array([integrand(place, each) for place in places])
+        for each in (spectra, at_rest)
+    )
+    moving = np.tile(estimate[: estimate.size // 3] > least[: least.size // 3], 3)
+    if not moving.any():
+        return estimate.reshape(3, -1)
+    scale = np.where(moving & (estimate > 0.0), estimate, 1.0)
     total, _, info = quad_vec(
-        lambda x: integrand(x) / scale, 0.0, float(count), epsabs=0.0, epsrel=tolerance, norm="max",
-        limit=_INTERVALS, points=np.arange(1.0, count), full_output=True,
+        lambda x: np.where(moving, integrand(x) / scale, 0.0), 0.0, float(count), epsabs=0.0, epsrel=tolerance,
+        norm="max", limit=_INTERVALS, points=np.arange(1.0, count), full_output=True,
     )  # fmt: skip
     if not info.success:
         raise UserError(
             f"tolerance = {tolerance:g}: the variance does not converge to it: a resonance with hardly any damping"
         )
-    return np.asarray(total * scale).reshape(3, -1)
+    return np.where(moving, total * scale, estimate).reshape(3, -1)
 
 
 def checked_random_loads(psd: Any) -> list[RandomLoad]:

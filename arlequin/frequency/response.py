@@ -56,9 +56,9 @@ def frequency_response(
     Steady loads of the parts do not enter: they shape the start.
 
     method: "direct" factors the equations at each frequency; "modal" takes the modes up to three times the highest
-    frequency, or `modes` of them, and the static shapes of the loads (residual flexibility); in a flow the modes are
-    those without it, eight at least, with the static shapes of its forces on them. modal_damping: ratio of critical,
-    one for all modes or one for each, in addition to D and H.
+    frequency, or `modes` of them, and the static shapes of the loads and outputs (residual flexibility); in a flow the
+    modes are those without it, eight at least, with the static shapes of its forces on them. modal_damping: ratio
+    of critical, one for all modes or one for each, in addition to D and H.
 
     Returns a Dataset over `frequency` (and `load`, where several are named) with a complex variable for each output.
     UserError for frequencies beyond the mesh, resonances without damping, and unstable systems: in a flow those with a

@@ -19,6 +19,7 @@ from arlequin.system.flow import FlowTerms
 METHODS = ("direct", "modal")
 BEYOND = 3.0  # modes up to this multiple of the highest frequency
 LEAST_IN_FLOW = 8  # modes in a flow, at least
+_BOTH = 50  # static shapes of the loads or outputs that are more, at most
 _AT_RESONANCE = 1e-9  # |k − ω² m|, relative to the larger of both, below which an undamped system resonates
 
 
@@ -196,17 +197,18 @@ def transfer_of(
     modes: tuple[Array, Array] | None,
     modal_damping: float | Sequence[float] | None,
 ) -> DirectTransfer | ModalTransfer:
-    """The transfer functions in a basis of modes ω (m,), (d, m) with the static shapes of the loads, or of the outputs
-    if fewer; with None by a factor at each frequency."""
+    """The transfer functions in a basis of modes ω (m,), (d, m) with the static shapes of the loads and of the outputs,
+    of those that are more if they are at most 50; with None by a factor at each frequency."""
     if modes is None:
         return DirectTransfer(factors, rows, loads)
     linear, rows = factors.linear, rows.without_multipliers(factors)
     lifts = static_lifts(factors, loads)
-    static, of_outputs = _static_forces(linear, rows, loads, lifts)
+    sides = _static_forces(linear, rows, loads, lifts)
     if linear.flow is not None:
         # without these shapes the error is the square root of that with them
-        static = np.hstack([static, _flow_on_modes(linear, linear.flow, modes[1], of_outputs)])
-    basis = with_static_shapes(factors, *modes, static, of_outputs=of_outputs)
+        fewer = int(not sides[0].shape[1] or 0 < sides[1].shape[1] < sides[0].shape[1])
+        sides[fewer] = np.hstack([sides[fewer], _flow_on_modes(linear, linear.flow, modes[1], bool(fewer))])
+    basis = with_static_shapes(factors, *modes, *sides)
     return ModalTransfer.of(linear, rows, loads, lifts, basis, modal_damping)
 
 
@@ -239,20 +241,21 @@ def static_lifts(factors: Factors, loads: Sequence[LoadColumns]) -> list[Array |
 
 def _static_forces(
     linear: Linearised, rows: OutputRows, loads: Sequence[LoadColumns], lifts: Sequence[Array | None]
-) -> tuple[Array, bool]:
-    """Forces (d, k), real, whose static shapes make statics exact: the loads, or the outputs where these are fewer;
-    and whether they are of the outputs."""
-    by_rows = rows.forces
+) -> list[Array]:
+    """Forces (d, k), real, of the static shapes: the loads, none of them where one is distributed, and the outputs, of
+    those that are more only up to 50. One side makes statics exact."""
     columns: list[Array] = []
     for load, lift in zip(loads, lifts, strict=True):
         if load.forces is None:
-            return real_forces(linear, by_rows), True
+            return [np.zeros((linear.dof_count, 0)), real_forces(linear, rows.forces)]
         columns.append(load.forces)
         if lift is not None:  # inertia of the moved frame
             columns.append(linear.mass @ lift)
-    by_loads = np.concatenate(columns, axis=1)
-    of_outputs = by_rows.shape[1] < by_loads.shape[1]
-    return real_forces(linear, by_rows if of_outputs else by_loads), of_outputs
+    sides = [real_forces(linear, each) for each in (np.concatenate(columns, axis=1), rows.forces)]
+    more = int(sides[1].shape[1] >= sides[0].shape[1])
+    if sides[more].shape[1] > _BOTH:
+        sides[more] = sides[more][:, :0]
+    return sides
 
 
 def _flow_on_modes(linear: Linearised, flow: FlowTerms, shapes: Array, transposed: bool) -> Array:

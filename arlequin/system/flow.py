@@ -53,6 +53,11 @@ class FlowTerms:
         """Those of a flow at a velocity, m/s, of its forces at 1 m/s: C proportional to U, K to U²."""
         return FlowTerms(velocity * self.damping, velocity**2 * self.stiffness)
 
+    @property
+    def transposed(self) -> "FlowTerms":
+        """Those with Cᵀ and Kᵀ."""
+        return FlowTerms(sp.csr_array(self.damping.T), sp.csr_array(self.stiffness.T))
+
     def force(self, u: Array, v: Array) -> Array:
         """−C v − K u (d,), N."""
         return -(self.damping @ v) - self.stiffness @ u

@@ -1,11 +1,15 @@
 """Stability of beams and tubes in a flow: against closed forms, the differential equation, and published values."""
 
+from dataclasses import replace
+
 import matplotlib
 import numpy as np
 import pytest
 import scipy.linalg
+import scipy.optimize
 
 import arlequin as aq
+from arlequin.frequency.linearised import linearised
 from arlequin.models.flow.beam_fields import BeamFields
 
 matplotlib.use("Agg")
@@ -80,6 +84,55 @@ def test_flutter_of_a_cantilevered_pipe_is_the_published_one():
     # the mode that becomes unstable is the second, at the frequency read off the same Argand diagram
     assert scan["growth_rate"].values[1:5].max() < 0.0  # before it, flow damps all modes
     assert aq.plots.argand(scan).axes[0].get_title(loc="left").startswith("unstable from")
+
+
+def companion(system, velocity):
+    """Growth rate max Re λ of a pipe in a flow, |λ| < 50 1/s, by the standard eigenvalue problem of (u, v); of higher
+    modes are those along the pipe, without damping."""
+    linear = linearised(replace(system, flows=[flow.at(velocity) for flow in system.flows]), "open")
+    free = linear.free
+    mass, damping, stiffness = (
+        matrix.toarray()[np.ix_(free, free)] for matrix in (linear.mass, linear.damping, linear.stiffness)
+    )
+    right = -np.linalg.solve(mass, np.hstack([stiffness, damping]))
+    values = np.linalg.eigvals(np.vstack([np.eye(*right.shape, k=len(mass)), right]))
+    return values[np.abs(values) < 50.0].real.max()
+
+
+def test_flutter_that_ends_between_two_velocities_is_found():
+    """A cantilevered pipe of β = 0.295 flutters, is stable again and flutters: against the roots of max Re λ."""
+    system, unit = pipe("clamped-free", 0.295, cells=6)
+    scan = aq.critical_velocity(system, unit * np.array([0.0, 6.0, 8.0]), tolerance=1e-5)
+    assert scan["onset_kind"].values.tolist() == ["flutter", "restabilised"]
+    assert scan["velocity"].size == 3 and (scan["growth_rate"].values < 0.0)[1:].all()
+    exact = [
+        scipy.optimize.brentq(lambda u: companion(system, u * unit), *ends, xtol=1e-7)
+        for ends in ((7.0, 7.5), (7.6, 7.99))
+    ]
+    np.testing.assert_allclose(scan["onset_velocity"].values / unit, exact, rtol=1e-5)
+
+
+@pytest.mark.parametrize("damping", [0.0, 1e-5])
+def test_two_modes_that_meet_flutter_in_a_narrow_window(damping):
+    """ü + c u̇ + diag(1, 1.5) u + U² (0.4 κ; −κ 0) u = 0: μ = (k₁ + k₂)/2 ± i√(κ²U⁴ − (k₁ − k₂)²/4) grows where its root
+    does, |0.4 U² − 0.5| < 2κU² without damping, and with it Im √μ > c/2."""
+    coupling = 4e-4
+    mass = aq.PointMasses("mass", (0.0, 0.0), 1.0)
+    spring = aq.Spring("held", mass.boundary("all"), stiffness=(1.0, 1.5), damping=damping)
+    flow = aq.flow.MatrixFlow("flow", mass, 1.0, stiffness=[[0.4, coupling], [-coupling, 0.0]])
+    scan = aq.critical_velocity(aq.System([mass], springs=[spring], flows=[flow]), [0.0, 1.0, 2.0, 3.0], count=2)
+
+    def growth(u):
+        square = np.array([1.0 + 0.4 * u**2, 1.5])
+        root = np.sqrt(complex(0.25 * np.diff(square)[0] ** 2 - (coupling * u**2) ** 2))
+        return np.sqrt(complex(0.25 * damping**2 - square.mean() + root)).real.max() - 0.5 * damping
+
+    edges = np.sqrt([0.5 / (0.4 + 2 * coupling), 0.5 / (0.4 - 2 * coupling)])
+    if damping:
+        centre = np.sqrt(0.5 / 0.4)
+        edges = [scipy.optimize.brentq(growth, edge, centre, xtol=1e-10) for edge in edges]
+    assert scan["onset_kind"].values.tolist() == ["flutter", "restabilised"]
+    np.testing.assert_allclose(scan["onset_velocity"].values, edges, rtol=2e-6)
 
 
 def strong_form(beta, u, friction, tail, drag, points=28, h=0.0):

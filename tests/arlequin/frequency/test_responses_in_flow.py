@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.linalg
+import scipy.optimize
 
 import arlequin as aq
 from arlequin.frequency import (
@@ -400,6 +401,32 @@ def test_structural_damping_keeps_tubes_from_flutter() -> None:
                 responses(*arguments, method=method)
             if method == "modal" and stable:  # modal damping, too
                 responses(*arguments, method=method, modal_damping=0.0105)
+
+
+def test_velocity_of_flutter_with_structural_damping() -> None:
+    """λ²m + k (1 + iη) + U² K₂ = 0: flutter where an eigenvalue μ of the stiffness has Re √−μ = 0, Im √−μ > 0."""
+    system, eta = cross_flow(1.0, structural=True), 0.02
+    scan = aq.critical_velocity(system, [0.0, 0.4, 1.2], count=6, structural=eta)
+    still = linearised(replace(system, flows=[flow.at(0.0) for flow in system.flows])).stiffness.toarray()
+    flow = linearised(system).stiffness.toarray() - still
+
+    def growth(u: float) -> float:
+        root = np.sqrt(-np.linalg.eigvals((1.0 + 1j * eta) * still + u**2 * flow).astype(complex))
+        return float(np.where(root.imag < 0.0, -root, root).real.max())
+
+    assert scan["onset_kind"].values[0] == "flutter"
+    assert scan.attrs["critical_velocity"] == pytest.approx(scipy.optimize.brentq(growth, 0.2, 1.2), rel=1e-5)
+
+
+@pytest.mark.parametrize("u, kind", [(6.0, "flutter"), (np.pi, "divergence")])
+def test_structural_damping_leaves_a_divergence(u: float, kind: str) -> None:
+    """A pinned pipe buckles at u = π with and without; of a cantilevered one, a loss factor moves the flutter."""
+    system = rod(1.0, "pipe", held="pinned" if kind == "divergence" else "clamped-free")[1]
+    velocities = u * UNIT * np.array([0.0, 0.8, 1.1])
+    plain, damped = (aq.critical_velocity(system, velocities, structural=eta) for eta in (0.0, 0.05))
+    assert plain["onset_kind"].values.tolist() == damped["onset_kind"].values.tolist() == [kind]
+    moved = abs(damped.attrs["critical_velocity"] / plain.attrs["critical_velocity"] - 1.0)
+    assert moved < 2e-6 if kind == "divergence" else 1e-3 < moved < 0.1
 
 
 @pytest.mark.parametrize("cells", [8, 60])

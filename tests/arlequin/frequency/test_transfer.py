@@ -9,7 +9,16 @@ import pytest
 import scipy.linalg
 
 import arlequin as aq
-from arlequin.frequency import Acceleration, ContactForce, Displacement, Force, SpringForce, SupportForce, SupportMotion
+from arlequin.frequency import (
+    Acceleration,
+    ContactForce,
+    Displacement,
+    Force,
+    Spectrum,
+    SpringForce,
+    SupportForce,
+    SupportMotion,
+)
 from arlequin.frequency.complex_factor import Factors
 from arlequin.frequency.linearised import linearised
 from arlequin.frequency.modes import natural_modes
@@ -189,7 +198,34 @@ def test_static_shapes_make_statics_exact_with_two_modes() -> None:
     for name in ("u", "support", "wall", "spring"):
         assert modal[name].values[0] == pytest.approx(direct[name].values[0], rel=1e-9)
         assert modal[name].values[1] == pytest.approx(direct[name].values[1], rel=2e-5)
-    assert modal.attrs["modes"] == 2 and modal.attrs["static_shapes"] == 1
+    assert modal.attrs["modes"] == 2 and modal.attrs["static_shapes"] == 3
+
+
+@pytest.mark.parametrize("modes, bound", [(None, 2e-6), (10, 1e-9)])
+def test_a_moved_support_by_modes_and_static_shapes(modes: int | None, bound: float) -> None:
+    """Force and density of the support of a short bar by the dense equations, A_pp − A_pf A_ff⁻¹ A_fp: with two modes
+    the error is the product of those of the load and of the output, with all round-off."""
+    steel = aq.LinearElastic(young=2e11, poisson=0.3, density=7800.0)
+    bar = aq.Bar("bar", aq.mesh.interval(0.0, 0.1, cells=10), steel, imposed={"left": {"x": 0.0}})
+    system, left = aq.System([bar]), bar.boundary("left")
+    f = np.array([1000.0, 5000.0, 11000.0, 14000.0])
+    options: dict[str, Any] = {"structural": 0.02, "method": "modal", "modes": modes}
+    found = responses(system, SupportMotion(left, "x"), SupportForce(left, "x"), f, **options)["response"].values
+    white = Spectrum(SupportMotion(left, "x"), lambda f: 3.0)
+    density = aq.random_response(
+        system, white, SupportForce(left, "x"), f, **options, tolerance=0.1, progress=False
+    )["response"].values  # fmt: skip
+    linear = linearised(system, "stuck", 0.02)
+    exact = []
+    for frequency in f:
+        a = linear.dynamic_stiffness(frequency).toarray()
+        free, p = linear.free, linear.imposed
+        exact.append(
+            (a[np.ix_(p, p)] - a[np.ix_(p, free)] @ np.linalg.solve(a[np.ix_(free, free)], a[free][:, p])).item()
+        )
+    size = np.abs(exact)
+    assert np.abs(found - exact).max() < bound * size.max()
+    np.testing.assert_allclose(density, 3.0 * size**2, rtol=10 * bound, atol=bound * 3.0 * size.max() ** 2)
 
 
 def test_many_loads_by_the_transposed_equations() -> None:
