@@ -37,8 +37,11 @@ from arlequin.system.system import System
 
 _LEAST = 1e-24  # variance, relative to the largest of the rows of its kind, that counts as none
 _STUCK = 1e-8  # variance of a slip velocity, relative to the first one, below which friction sticks
+_MOST = 1.0 - 1e-8  # correlation of the slip along two tangents
 _STEP = 1.0  # of ln σ² in an iteration, at most
-_SMALLEST = 0.02  # relaxation, below which a step is taken although the change grows
+_RELAXATION = 0.3  # share of the change that is taken, for gaps whose stiffness falls steeply as the motion grows
+_PATIENCE = 15  # iterations without a smaller change
+_SMALL = 1e-6  # size of motions at which supports are as at rest, relative to the largest gap
 _RETREATS = 30  # from iterates without a steady state
 _STARTS = 8  # sizes of the first motion, each four times the one before
 _MEAN_STEPS = 100
@@ -146,7 +149,7 @@ def statistical_linearisation(
 
 @dataclass(frozen=True, eq=False)
 class _Statistics:
-    """Variances of the rows (s,), m² and m²/s², and those of the sums of the pairs of tangents (p,)."""
+    """Variances of the rows (s,), m² and m²/s², and correlations (p,) of the pairs of tangents, −1 < ρ < 1."""
 
     displacement: Array
     velocity: Array
@@ -154,10 +157,11 @@ class _Statistics:
     pair_velocity: Array
 
     @classmethod
-    def of(cls, logs: Array, rows: int) -> "_Statistics":
-        """From ln σ² of the rows and of the sums of the pairs, of displacements and then of velocities (2 (s + p),)."""
-        variances = np.exp(logs).reshape(2, -1)
-        return cls(variances[0, :rows], variances[1, :rows], variances[0, rows:], variances[1, rows:])
+    def of(cls, unknowns: Array, rows: int) -> "_Statistics":
+        """From ln σ² of the rows and artanh ρ of the pairs, of displacements and then of velocities (2 (s + p),): all
+        values of these are those of covariances."""
+        logs, pairs = np.split(unknowns.reshape(2, -1), [rows], axis=1)
+        return cls(*np.exp(logs), *np.tanh(pairs))
 
 
 @dataclass(frozen=True, eq=False)
@@ -268,53 +272,56 @@ class _Model:
     # ---- the fixed point
 
     def solve(self, tolerance: float, iterations: int, report: Callable[[int, int], None] | None) -> _Solution:
-        """Variances that lead to equivalents that lead to them: Anderson's acceleration of ln σ²."""
-        logs, steady, coordinates = self._start()
+        """Statistics that lead to equivalents that lead to them: Anderson's acceleration of relaxed steps.
+
+        The change grows now and then on the way; where it has no new least value for long, from the point of that again
+        by shorter steps."""
+        point, steady, coordinates = self._start()
         splits = 0
-        unknown = self._unknown
-        acceleration, relaxation = AndersonAcceleration(np.ones(unknown.size)), 1.0
-        best = logs, np.zeros(logs.size), math.inf
-        first, retreats, change = logs, 0, np.zeros(logs.size)
+        used = self._used
+        acceleration, relaxation = AndersonAcceleration(np.ones(used.size)), _RELAXATION
+        best, since = (point, math.inf), 0
+        first, retreats, change = point, 0, np.zeros(point.size)
         for iteration in range(1, iterations + 1):
-            self._refuse_sticking(logs, first)
-            statistics = _Statistics.of(logs, self._row_count)
-            supported = self._supported(statistics, coordinates)
+            self._refuse_sticking(point, first)
+            supported = self._supported(_Statistics.of(point, self._row_count), coordinates)
             system = self.supported(self.transfer, supported)
             if reason := without_steady_state(system.poles(self.ends[1]), self.ends):
                 retreats += 1
                 if retreats > _RETREATS:
                     raise UserError(f"with the mean stiffness and damping of its supports the system has {reason}")
-                logs, relaxation = 0.5 * (logs + steady), 0.5 * relaxation
+                point, relaxation = 0.5 * (point + steady), 0.5 * relaxation
                 acceleration.reset()
                 continue
-            steady, coordinates = logs, supported.coordinates
-            change = self._logs(self._variances(system, splits)) - logs
-            # variances that no equivalent depends on follow the others
-            measure = float(np.abs(change[unknown]).max())
+            steady, coordinates = point, supported.coordinates
+            change = self._unknowns(self._variances(system, splits)) - point
+            # statistics that no equivalent depends on follow the others
+            measure = float(np.abs(change[used]).max())
             if report is not None:
                 report(iteration, iterations)
             if measure <= tolerance:
                 enough = refined(partial(self._variances, system), splits, tolerance)[0]
                 if enough == splits:
-                    final = _Statistics.of(logs + change, self._row_count)
+                    final = _Statistics.of(point + change, self._row_count)
                     return _Solution(final, supported, splits, iteration, measure)
-                splits, best = enough, (logs, change, math.inf)
+                splits, best, since = enough, (point, math.inf), 0
                 acceleration.reset()
                 continue
-            if measure < best[2] or relaxation <= _SMALLEST:
-                best, relaxation = (logs, change, measure), min(1.5 * relaxation, 1.0)
-                step = np.clip(relaxation * change, -_STEP, _STEP)
-                target = logs + step
-                target[unknown] = acceleration.next(target[unknown], change[unknown], measure)
-                logs = logs + np.clip(target - logs, -2.0 * _STEP, 2.0 * _STEP)
-            else:  # a plain step, shorter than the last, from the point of the least change
-                relaxation *= 0.5
+            if measure < best[1]:
+                best, since = (point, measure), 0
+            else:
+                since += 1
+            if since == _PATIENCE:
+                point, relaxation, since = best[0], 0.5 * relaxation, 0
                 acceleration.reset()
-                logs = best[0] + np.clip(relaxation * best[1], -_STEP, _STEP)
-        worst = int(unknown[np.abs(change[unknown]).argmax()]) % (self._row_count + len(self.pairs))
+                continue
+            target = point + np.clip(relaxation * change, -_STEP, _STEP)
+            target[used] = acceleration.next(target[used], change[used], 0.0)  # with all steps, also as the change grows
+            point = point + np.clip(target - point, -2.0 * _STEP, 2.0 * _STEP)
+        worst = int(used[np.abs(change[used]).argmax()]) % (self._row_count + len(self.pairs))
         raise UserError(
             f"statistical linearisation did not converge in {iterations} iterations: the variance of "
-            f"'{self._name_of(worst)}' still changes by {float(np.abs(change[unknown]).max()):.2g} of it: allow more "
+            f"'{self._name_of(worst)}' still changes by {float(np.abs(change[used]).max()):.2g} of it: allow more "
             "iterations or a larger tolerance"
         )
 
@@ -323,8 +330,8 @@ class _Model:
         return self.supports.rows.shape[0]
 
     @cached_property
-    def _unknown(self) -> Indices:
-        """Numbers of the ln σ² that equivalents depend on."""
+    def _used(self) -> Indices:
+        """Numbers of the unknowns that equivalents depend on."""
         count = self._row_count + len(self.pairs)
         used, pair = np.zeros((2, count), dtype=bool), self._row_count
         for support in self.supports.supports:
@@ -339,32 +346,38 @@ class _Model:
         return np.flatnonzero(used.ravel())
 
     def _start(self) -> tuple[Array, Array, Array]:
-        """ln σ² of the system with open supports; where that has no steady state, with equivalents at the size of gaps.
+        """Statistics of the system with its supports at small motions, which neither separate nor slip; where these are
+        rigid in friction, or have no steady state, with open supports, then with equivalents at the size of gaps.
 
-        With ln σ² of equivalents that have a steady state, and the mean coordinates.
+        With statistics of equivalents that have a steady state, and the mean coordinates.
         """
-        coordinates = np.zeros(self.basis.mass.size)
-        if not without_steady_state(self.transfer.poles(self.ends[1]), self.ends):
-            logs = self._logs(self._variances(self.transfer, 0))
-            return logs, logs, coordinates
+        none = np.zeros(self.basis.mass.size)
         clearances = [abs(support.clearance(support.gap)) for support in self.supports.supports]
         scale = max((each for each in clearances if each > 0.0), default=0.0)
         scale = scale or 1e-3 * self.linear.assembly.contact.scale.extent
-        count, reason = self._row_count + len(self.pairs), ""
+        rows, reason = self._row_count, ""
         rate = 2.0 * np.pi * math.sqrt(self.ends[1] * max(self.ends[0], 1e-2 * self.ends[1]))
-        for _ in range(_STARTS):  # a larger motion where the supports are too soft at this one
-            logs = 2.0 * np.log(np.repeat([scale, rate * scale], count))
-            supported = self._supported(_Statistics.of(logs, self._row_count), coordinates)
-            system = self.supported(self.transfer, supported)
+        sizes = [4.0**k for k in range(_STARTS)]  # a larger motion where the supports are too soft at this one
+        slips = any(s.friction is not None and not math.isfinite(s.friction.stiffness) for s in self.supports.supports)
+        for size in [*([] if slips else [_SMALL]), None, *sizes]:
+            system, coordinates, unknowns = self.transfer, none, None
+            if size is not None:
+                logs = 2.0 * np.log(size * scale * np.array([[1.0], [rate]])) + np.zeros(rows)
+                unknowns = np.hstack([logs, np.zeros((2, len(self.pairs)))]).ravel()
+                supported = self._supported(_Statistics.of(unknowns, rows), none)
+                system, coordinates = self.supported(self.transfer, supported), supported.coordinates
             if not (reason := without_steady_state(system.poles(self.ends[1]), self.ends)):
-                return self._logs(self._variances(system, 0)), logs, supported.coordinates
-            scale *= 4.0
+                start = self._unknowns(self._variances(system, 0))
+                return start, start if unknowns is None else unknowns, coordinates
         raise UserError(f"with the mean stiffness and damping of its supports the system has {reason}")
 
-    def _logs(self, variances: Array) -> Array:
-        """ln σ² (2 (s + p),) of variances (2, s + p), none below a share of the largest."""
-        least = _LEAST * variances.max(axis=1, keepdims=True)
-        return np.log(np.maximum(variances, least)).ravel()
+    def _unknowns(self, variances: Array) -> Array:
+        """ln σ² and artanh ρ (2 (s + p),) of variances (2, s + p), none below a share of the largest."""
+        rows = variances[:, : self._row_count]
+        rows = np.maximum(rows, _LEAST * rows.max(axis=1, keepdims=True))
+        a, b = rows[:, self.pairs[:, 0]], rows[:, self.pairs[:, 1]]
+        correlation = 0.5 * (variances[:, self._row_count :] - a - b) / np.sqrt(a * b)
+        return np.hstack([np.log(rows), np.arctanh(np.clip(correlation, -_MOST, _MOST))]).ravel()
 
     def _variances(self, system: ModalTransfer, splits: int) -> Array:
         """Variances (2, s + p) of the rows and of the sums of the pairs, of displacements and velocities."""
@@ -400,11 +413,9 @@ class _Model:
             at = np.array(support.tangents)
             covariances = [np.diag(values[at]) for values in (statistics.displacement, statistics.velocity)]
             if at.size == 2:
-                sums = statistics.pair_displacement[pair], statistics.pair_velocity[pair]
-                for matrix, total in zip(covariances, sums, strict=True):
-                    a, b = matrix[0, 0], matrix[1, 1]
-                    bound = math.sqrt(a * b)
-                    matrix[0, 1] = matrix[1, 0] = min(max(0.5 * (total - a - b), -bound), bound)
+                correlations = statistics.pair_displacement[pair], statistics.pair_velocity[pair]
+                for matrix, correlation in zip(covariances, correlations, strict=True):
+                    matrix[0, 1] = matrix[1, 0] = correlation * math.sqrt(matrix[0, 0] * matrix[1, 1])
                 pair += 1
             law = support.friction
             limit = 0.0 if law is None else law.coefficient * max(float(forces[i]), 0.0)

@@ -319,6 +319,18 @@ def test_friction_in_the_plane_is_isotropic():
         assert float(response[f"rms_{axis}"]) ** 2 == pytest.approx(S / (4.0 * (C + damping) * K), rel=1e-5)
 
 
+@pytest.mark.parametrize("stiffness", [math.inf, 3.0 * K])
+def test_friction_in_the_plane_along_a_line_is_that_of_the_line(stiffness):
+    """A single load along the diagonal: the slips along both tangents have the correlation 1."""
+    friction = aq.Coulomb(0.02, stiffness=stiffness)
+    line, end = slider(friction)
+    plane, corner = slider(friction, axes=3)
+    diagonal = aq.frequency.Spectrum(aq.frequency.Force(corner, (1.0, 1.0, 0.0)), lambda f: 0.5 * S + 0.0 * f)
+    of = aq.frequency.Displacement(corner, "x")
+    found = aq.statistical_linearisation(plane, diagonal, of, WIDE, progress=False)
+    assert math.sqrt(2.0) * float(found["rms_response"]) == pytest.approx(float(shaken(line, end)["rms_x"]), rel=1e-5)
+
+
 def test_elastic_stick_that_does_not_slip_is_a_spring():
     system, end = slider(aq.Coulomb(50.0, stiffness=3.0 * K))
     assert float(shaken(system, end)["rms_x"]) ** 2 == pytest.approx(S / (4.0 * C * 4.0 * K), rel=1e-5)
