@@ -258,6 +258,11 @@ def planar_shares(deviations: Array) -> tuple[Array, float]:
     return (shares if deviations[0] >= deviations[1] else shares[::-1]), first * elliptic_e
 
 
+def mean_speed(deviations: Array) -> float:
+    """E|v|, m/s, of Gaussian slip velocities along one or two principal axes, σ_i (1,) or (2,), m/s."""
+    return ROOT * (planar_shares(deviations)[1] if deviations.size == 2 else float(deviations[0]))
+
+
 def of_friction(
     limit: float, stiffness: float, damping: float, compliance: float, deviation: float, rate_deviation: float
 ) -> tuple[float, float]:

@@ -11,7 +11,7 @@ import xarray
 from numpy.typing import ArrayLike
 
 from arlequin.frequency.complex_factor import ConstrainedFactor, Factors
-from arlequin.frequency.equivalents import Equivalent
+from arlequin.frequency.equivalents import Equivalent, mean_speed
 from arlequin.frequency.linearised import Linearised, spring_points, without_contact
 from arlequin.frequency.modes import ModalBasis, with_static_shapes
 from arlequin.frequency.nonlinear_supports import NonlinearSupports
@@ -87,8 +87,9 @@ def statistical_linearisation(
     contact; `contact_probability`, the share of the time in which the force acts; `equivalent_stiffness`, N/m,
     `equivalent_damping`, N·s/m; `mean_force` and `rms_force`, N, of the nonlinear law under the Gaussian motion,
     positive where it opens the gap; of friction `friction_stiffness` and `friction_damping` (in a plane means by the
-    variances), `rms_slip_velocity`, m/s, `friction_power` = μ E[N] E|v|, W, that is dissipated, and `work_rate` = E[N]
-    E|v|, W, of Archard's law. Attributes: `iterations`, `change`, the last one of a variance.
+    variances), `rms_slip_velocity`, m/s, `friction_power`, W, that is dissipated, μ E[N] E|v| without elastic stick,
+    and `work_rate` = E[N] E|v|, W, of `Archard`, in whose v the motion of elastic stick counts, too. Attributes:
+    `iterations`, `change`, the last one of a variance.
 
     The error depends on how far the response is from Gaussian. Measured on an oscillator of stiffness k under white
     noise, whose exact density is exp(−4cU(x)/S₀), U its potential, gaps over the rms σ₀ without stops:
@@ -166,8 +167,8 @@ class _Statistics:
 
 @dataclass(frozen=True, eq=False)
 class _Supported:
-    """Equivalents at given statistics: of each support, with the mean coordinates, and springs, N/m, and dashpots,
-    N·s/m, (s,) along the principal axes (s, s) of the rows."""
+    """Equivalents at given statistics: of each support, with powers, W, and mean speeds of the slip, m/s, and springs,
+    N/m, and dashpots, N·s/m, (s,) along the principal axes (s, s) of the rows."""
 
     equivalents: list[Equivalent]
     means: Array
@@ -176,6 +177,7 @@ class _Supported:
     stiffness: Array
     damping: Array
     friction_powers: Array
+    slip_speeds: Array
     coordinates: Array
 
     def matrix(self, values: Any) -> Any:
@@ -316,7 +318,9 @@ class _Model:
                 acceleration.reset()
                 continue
             target = point + np.clip(relaxation * change, -_STEP, _STEP)
-            target[used] = acceleration.next(target[used], change[used], 0.0)  # with all steps, also as the change grows
+            target[used] = acceleration.next(
+                target[used], change[used], 0.0
+            )  # with all steps, also as the change grows
             point = point + np.clip(target - point, -2.0 * _STEP, 2.0 * _STEP)
         worst = int(used[np.abs(change[used]).argmax()]) % (self._row_count + len(self.pairs))
         raise UserError(
@@ -404,7 +408,8 @@ class _Model:
         self._press_tied(forces, equivalents, coordinates)
         axes = np.eye(self._row_count)
         stiffness, damping = np.zeros((2, self._row_count))
-        powers, pair = np.zeros(len(supports)), 0
+        powers, speeds = np.zeros((2, len(supports)))
+        pair = 0
         for i, (support, each) in enumerate(zip(supports, equivalents, strict=True)):
             if support.normal >= 0:
                 stiffness[support.normal], damping[support.normal] = each.stiffness, each.damping
@@ -421,8 +426,9 @@ class _Model:
             limit = 0.0 if law is None else law.coefficient * max(float(forces[i]), 0.0)
             turned, stiffness[at], damping[at] = support.friction_equivalents(limit, each.acting, *covariances)
             axes[np.ix_(at, at)] = turned
-            powers[i] = float(damping[at] @ np.einsum("ai,ab,bi->i", turned, covariances[1], turned))
-        return _Supported(equivalents, means, forces, axes, stiffness, damping, powers, coordinates)
+            rates = np.einsum("ai,ab,bi->i", turned, covariances[1], turned)
+            powers[i], speeds[i] = float(damping[at] @ rates), mean_speed(np.sqrt(rates))
+        return _Supported(equivalents, means, forces, axes, stiffness, damping, powers, speeds, coordinates)
 
     def _equilibrium(self, statistics: _Statistics, q: Array) -> tuple[Array, list[Equivalent], Array]:
         """k q + bᵀ E[f](m(q)) = Bᵀ f̄ by Newton's method, whose tangent of E[f] is k_e; supports and means m (n,)."""
@@ -556,8 +562,7 @@ class _Model:
                 }
             if support.tangents:
                 at = np.array(support.tangents)
-                law, power = support.friction, float(supported.friction_powers[i])
-                assert law is not None
+                power = float(supported.friction_powers[i])
                 moved, rated = (each[at] for each in (statistics.displacement, statistics.velocity))
                 stiffness = supported.matrix(supported.stiffness)[at, at]
                 values |= {
@@ -565,7 +570,7 @@ class _Model:
                     "friction_damping": power / float(rated.sum()),
                     "rms_slip_velocity": math.sqrt(rated.sum()),
                     "friction_power": power,
-                    "work_rate": power / law.coefficient,
+                    "work_rate": max(normal_force, 0.0) * float(supported.slip_speeds[i]),
                 }
             for name, value in values.items():
                 columns[name].append(value)
@@ -594,7 +599,7 @@ _COLUMNS = {
     "friction_damping": ("N s/m", "equivalent damping of friction"),
     "rms_slip_velocity": ("m/s", "rms of the slip velocity"),
     "friction_power": ("W", "mean power dissipated by friction"),
-    "work_rate": ("W", "mean of normal force times slip velocity"),
+    "work_rate": ("W", "mean normal force times mean tangential speed"),
 }
 
 

@@ -333,7 +333,12 @@ def test_friction_in_the_plane_along_a_line_is_that_of_the_line(stiffness):
 
 def test_elastic_stick_that_does_not_slip_is_a_spring():
     system, end = slider(aq.Coulomb(50.0, stiffness=3.0 * K))
-    assert float(shaken(system, end)["rms_x"]) ** 2 == pytest.approx(S / (4.0 * C * 4.0 * K), rel=1e-5)
+    response = shaken(system, end)
+    assert float(response["rms_x"]) ** 2 == pytest.approx(S / (4.0 * C * 4.0 * K), rel=1e-5)
+    support = response.sel(support="floor")
+    speed = math.sqrt(2.0 / np.pi) * float(support["rms_slip_velocity"])
+    assert float(support["work_rate"]) == pytest.approx(10.0 * speed, rel=1e-9)  # N E|v|, as Archard's law has it
+    assert abs(float(support["friction_power"])) < 1e-9
 
 
 def test_layer_with_friction_under_preload():
