@@ -220,6 +220,9 @@ def test_stop_on_one_side_shifts_the_mean():
     assert rms**2 == pytest.approx(S / (4.0 * C * (K + 4.0 * K * norm.cdf(-b))), rel=1e-5)
     square = (4.0 * K * rms) ** 2 * ((1.0 + b * b) * norm.cdf(-b) - b * norm.pdf(b))
     assert float(support["rms_force"]) == pytest.approx(math.sqrt(square - pressing**2), rel=1e-8)
+    linear = 4.0 * K * norm.cdf(-b)
+    missed = math.sqrt(square - pressing**2 - (linear * rms) ** 2)
+    assert float(support["residual"]) == pytest.approx(missed / ((K + linear) * rms), rel=1e-8)
 
 
 def test_two_planes_are_the_same_as_a_backlash():
