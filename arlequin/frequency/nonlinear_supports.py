@@ -341,11 +341,11 @@ class NonlinearSupports:
         directions, every, count = frames[points, along], contact_rows(kinematics, of_all), len(rows)
         blocks, ways, at = [every[:count]], [directions[:count]], [points[:count]]
         for support, k, in_plane, across in in_holes:
-            law = supports[support]
-            assert isinstance(law, RadialSupport)
-            each = 2 if law.rate_dependent else 1  # again for the dashpots, whose principal axes are others
+            radial = supports[support]
+            assert isinstance(radial, RadialSupport)
+            each = 2 if radial.rate_dependent else 1  # again for the dashpots, whose principal axes are others
             numbers = range(count, count + 2 * each)
-            supports[support] = replace(law, moving=tuple(numbers[:2]), dashpots=tuple(numbers[2:]))
+            supports[support] = replace(radial, moving=tuple(numbers[:2]), dashpots=tuple(numbers[2:]))
             blocks += each * [in_plane]
             ways += each * [across]
             at.append(np.full(2 * each, k))

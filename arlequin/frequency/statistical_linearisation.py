@@ -15,8 +15,8 @@ from arlequin.frequency.complex_factor import ConstrainedFactor, Factors
 from arlequin.frequency.equivalents import PlanarEquivalent, mean_speed
 from arlequin.frequency.linearised import Linearised, spring_points, without_contact
 from arlequin.frequency.modes import ModalBasis, with_static_shapes
-from arlequin.frequency.nonlinear_supports import NonlinearSupports
-from arlequin.frequency.outputs import Output, OutputRows
+from arlequin.frequency.nonlinear_supports import NonlinearSupports, RadialSupport
+from arlequin.frequency.outputs import ContactForce, Output, OutputRows
 from arlequin.frequency.poles import moments, refined, without_steady_state
 from arlequin.frequency.random_loads import RandomLoad, RandomTerm
 from arlequin.frequency.random_response import checked_random_loads, response_dataset, spectra_of
@@ -37,6 +37,7 @@ from arlequin.system.flow import refuse_flows
 from arlequin.system.system import System
 
 _LEAST = 1e-24  # variance, relative to the largest of the rows of its kind, that counts as none
+_ACROSS = 1e-16  # variance along a direction, relative to that across, that counts as none
 _STUCK = 1e-8  # variance of a slip velocity, relative to the first one, below which friction sticks
 _MOST = 1.0 - 1e-8  # correlation of the slip along two tangents
 _STEP = 1.0  # of ln σ² in an iteration, at most
@@ -252,6 +253,7 @@ class _Model:
         mean_load = _mean_load(bare.assembly) - _internal(bare)
         mean_load[bare.imposed] = 0.0
         supports = NonlinearSupports.of(bare)
+        _check_normals(outputs, supports)
         count = supports.rows.shape[0]
         none = np.zeros(count)
         linear = bare.with_contact(supports.linear(np.eye(count), none, none))
@@ -396,10 +398,14 @@ class _Model:
         raise UserError(f"with the mean stiffness and damping of its supports the system has {reason}")
 
     def _unknowns(self, variances: Array) -> Array:
-        """ln σ² and artanh ρ (2 (s + p),) of variances (2, s + p), none below a share of the largest."""
+        """ln σ² and artanh ρ (2 (s + p),) of variances (2, s + p), none below a share of the largest, and of the other
+        of its pair, from which correlations are resolved."""
         rows = variances[:, : self._row_count]
         rows = np.maximum(rows, _LEAST * rows.max(axis=1, keepdims=True))
-        a, b = rows[:, self.pairs[:, 0]], rows[:, self.pairs[:, 1]]
+        first, second = self.pairs.T
+        a, b = rows[:, first], rows[:, second]
+        rows[:, first], rows[:, second] = np.maximum(a, _ACROSS * b), np.maximum(b, _ACROSS * a)
+        a, b = rows[:, first], rows[:, second]
         correlation = 0.5 * (variances[:, self._row_count :] - a - b) / np.sqrt(a * b)
         return np.hstack([np.log(rows), np.arctanh(np.clip(correlation, -_MOST, _MOST))]).ravel()
 
@@ -454,7 +460,7 @@ class _Model:
                 values[at], turned = np.linalg.eigh(matrix)
                 if support.dashpots or matrix is each.stiffness:
                     axes[np.ix_(at, at)] = turned
-            if not support.tangents:
+            if isinstance(support, RadialSupport) or not support.tangents:
                 continue
             at, covariances = np.array(support.tangents), self._covariances(statistics, support.tangents)
             law = support.friction
@@ -646,6 +652,14 @@ def _check_names(outputs: Mapping[str, Output]) -> None:
         taken = {name, f"rms_{name}"} & {"support", *_COLUMNS}
         if taken:
             raise UserError(f"of: no output may be named {name!r}, as {min(taken)!r} is of the supports")
+
+
+def _check_normals(outputs: Mapping[str, Output], supports: NonlinearSupports) -> None:
+    """UserError for normal forces in round holes, which are not linear in the motion."""
+    holes = {item.name.split("[")[0] for item in supports.supports if isinstance(item, RadialSupport)}
+    for name, output in outputs.items():
+        if isinstance(output, ContactForce) and output.component == "normal" and output.interface.name in holes:
+            raise UserError(f"of['{name}']: in a round hole the normal turns: take ContactForce(…, 'x'), 'y' or 'z'")
 
 
 def _mean_load(assembly: Assembly) -> Array:

@@ -503,6 +503,7 @@ def test_refusals():
         (lambda: shaken(drop, foot), "no steady load presses it"),
         (lambda: shaken(other, base), "takes Coulomb friction, not VelocityFriction"),
         (lambda: linearised(moving, moved), "its loads vary in time"),
+        (lambda: in_a_hole(ring, 4.0, force="normal"), "in a round hole the normal turns"),
         (lambda: in_a_hole(ring, 4.0, friction=aq.Coulomb(0.1)), "in a round hole statistical linearisation takes"),
         (lambda: linearised(gravity, stops.parts[0].boundary("all")), "must not vary in time"),
         (lambda: linearised(replace(free, interfaces=[film]), end), "a squeeze film has no equivalent damping"),
@@ -597,13 +598,17 @@ def test_documented_error_against_the_exact_density(ratio, gap, error):
     assert float(response["rms_response"]) / exact_rms(gap, ratio) - 1.0 == pytest.approx(error, abs=2e-4)
 
 
-def in_a_hole(obstacle, ratio, **options):
+def in_a_hole(obstacle, ratio, force=None, **options):
     axes = obstacle.axes
     mass = aq.PointMasses("mass", (0.0,) * axes, 1.0)
     end = mass.boundary("all")
     spring = aq.Spring("spring", end, stiffness=K, damping=C)
     hole = aq.Interface("hole", end, obstacle, aq.Penalty(ratio * K), **options)
-    return shaken(aq.System([mass], springs=[spring], interfaces=[hole]), end, ("x", "y"))
+    system = aq.System([mass], springs=[spring], interfaces=[hole])
+    if force is None:
+        return shaken(system, end, ("x", "y"))
+    of = aq.frequency.ContactForce(hole, force)
+    return aq.statistical_linearisation(system, white(end, (1.0, 0.0)), of, WIDE, progress=False)
 
 
 @pytest.mark.parametrize(
@@ -619,6 +624,16 @@ def test_documented_error_in_a_round_hole_against_the_exact_density(ratio, clear
     assert float(found["rms"][0]) == pytest.approx(math.sqrt(2.0) * float(found["rms_y"]), rel=1e-5)
     cylinder = aq.RigidCylinder((0.0, 0.0, 1.0), (0.0, 0.0, 1.0), clearance * FREE, inside=True)
     assert float(in_a_hole(cylinder, ratio)["rms_y"]) == pytest.approx(float(found["rms_x"]), rel=1e-5)
+
+
+def test_a_round_hole_along_a_line_has_the_force_of_its_stiffness():
+    """Shaken along x alone: stops on both sides of the closed form, and the force of the linear equivalent."""
+    ring = aq.RigidSphere((0.0, 0.0), FREE, inside=True)
+    found = in_a_hole(ring, 4.0, force="x")
+    rms, stiffness = float(found["rms"][0]), float(found["equivalent_stiffness"][0])
+    assert stiffness == pytest.approx(4.0 * K * erfc(FREE / rms / math.sqrt(2.0)), rel=1e-5)
+    assert rms**2 == pytest.approx(S / (4.0 * C * (K + stiffness)), rel=1e-5)
+    assert float(found["rms_response"]) == pytest.approx(stiffness * rms, rel=1e-5)
 
 
 @pytest.mark.parametrize(
