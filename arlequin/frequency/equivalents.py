@@ -35,6 +35,16 @@ Friction in a plane, F v/|v|, has in the principal axes of the slip velocity, σ
 
 K and E the complete elliptic integrals.
 
+A force f(r, ṙ) r̂ of the place w = r r̂ in a plane, as of a rod in a round hole, has with the covariances C of w about
+its mean m and C_v of ẇ, independent of it,
+
+    f̄ = E[f r̂],   k_e = E[f r̂ (w − m)ᵀ] C⁻¹ = E[f′ r̂r̂ᵀ + f/r (1 − r̂r̂ᵀ)]
+    c_e = E[f r̂ẇᵀ] C_v⁻¹ = E[r̂r̂ᵀ E[f ṙ|w]/s²]
+
+as E[ẇ|w, ṙ] = C_v r̂ ṙ/s², s² = r̂ᵀC_v r̂. Of f = K ⟨r − g⟩₊ with m = 0 and C = σ² 1, b = g/σ:
+
+    k_e = K (e^{−b²/2} − b √(π/8) erfc(b/√2)) 1,   share of the time in contact e^{−b²/2}
+
 Source: Roberts & Spanos, Random Vibration and Statistical Linearization, 1990, ch. 5 and 8; Caughey, J. Acoust. Soc.
 Am. 35 (1963) 1706–1711, and J. Appl. Mech. 27 (1960) 649–652 (bilinear hysteresis).
 """
@@ -57,6 +67,11 @@ _EDGES = np.array([0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 10.0, 13.0, 17.0
 _BULK = 8.0  # σ, beyond which products of two densities are left out
 _POINTS = 20  # of a panel
 _RATE_POINTS = 8
+_PLANE_EDGES = np.array([0.0, 1.0, 2.0, 3.5, 5.0, 8.0])  # of panels in the plane, in σ
+_CENTRE = np.array([-0.25, -0.05, 0.05, 0.25])  # the same about the centre, where directions turn
+_RATE_EDGES = np.array([0.0, 1.5, 3.0, 5.0, 8.0])
+_PLANE_POINTS = 12
+_LIGHT = 1e-16  # weight of a point in the plane that is left out
 _ANGLES = 400  # of a cycle of Bouc and Wen's law
 _UNKNOWN = 32  # panels a σ of a law whose kinks are not known
 
@@ -72,8 +87,19 @@ class Equivalent:
     acting: float
 
 
+@dataclass(frozen=True)
+class PlanarEquivalent:
+    """Mean force f̄ (2,), N, k_e (2, 2), N/m, c_e (2, 2), N·s/m, E‖f‖², N², and the share of the time in contact."""
+
+    force: Array
+    stiffness: Array
+    damping: Array
+    square: float
+    acting: float
+
+
 def gaussian_rule(kinks: Array, edges: Array = _EDGES, points: int = _POINTS) -> tuple[Array, Array]:
-    """Points z (n,) and weights (n,) of E[g(z)], z standard normal, with panels that end at kinks (k,).
+    """Points z (…, n) and weights (…, n) of E[g(z)], z standard normal, with panels that end at kinks (…, k).
 
     A panel is mapped by t²(3 − 2t), which makes powers of the distance from a kink smooth.
 
@@ -83,12 +109,13 @@ def gaussian_rule(kinks: Array, edges: Array = _EDGES, points: int = _POINTS) ->
     True
     """
     low, high = -edges[-1], edges[-1]
-    inside = kinks[(kinks > low) & (kinks < high)]
-    ends = np.unique(np.concatenate([-edges, edges, inside]))
+    fixed = np.unique(np.concatenate([-edges, edges]))
+    fixed = np.broadcast_to(fixed, kinks.shape[:-1] + fixed.shape)
+    ends = np.sort(np.concatenate([fixed, np.clip(kinks, low, high)], axis=-1), axis=-1)
     t, w = _unit_rule(points)
-    width = np.diff(ends)[:, None]
-    z = (ends[:-1, None] + width * (t * t * (3.0 - 2.0 * t))).ravel()
-    weights = (width * (w * 6.0 * t * (1.0 - t))).ravel() * np.exp(-0.5 * z * z) / math.sqrt(2.0 * math.pi)
+    width = np.diff(ends)[..., None]
+    z = (ends[..., :-1, None] + width * (t * t * (3.0 - 2.0 * t))).reshape(*kinks.shape[:-1], -1)
+    weights = (width * (w * 6.0 * t * (1.0 - t))).reshape(z.shape) * np.exp(-0.5 * z * z) / math.sqrt(2.0 * math.pi)
     return z, weights
 
 
@@ -135,6 +162,51 @@ def of_rate(
         damping=float(weights @ (of_rates @ (rate_weights * y))) / rate_deviation,
         square=float(weights @ ((f * f) @ rate_weights)),
         acting=_share(weights @ ((f != 0.0) @ rate_weights)),
+    )
+
+
+def of_radius(
+    force: Callable[[Array, Array], Array], mean: Array, covariance: Array, rates: Array, radii: Array, damped: bool
+) -> PlanarEquivalent:
+    """Of a force f(r, ṙ) r̂, N, of the place (2,), m, of this mean (2,), with covariances (2, 2), m² and m²/s².
+
+    radii (k,), m: of kinks of f; damped: whether f depends on ṙ. The rule is the product of those of the principal
+    axes, whose panels end where circles begin and end, and at circles: exact to some 1e-10 of the stiffness of the law.
+    """
+    variances, axes = np.linalg.eigh(covariance)
+    deviations, centre = np.sqrt(variances), axes.T @ mean
+    lines = _CENTRE * deviations[:, None]
+    ends = (np.concatenate([radii, -radii, lines[0]]) - centre[0]) / deviations[0]
+    first, outer = gaussian_rule(ends, _PLANE_EDGES, _PLANE_POINTS)
+    x = (centre[0] + deviations[0] * first)[:, None]
+    half = np.sqrt(np.maximum(radii**2 - x**2, 0.0))
+    ends = (np.hstack([half, -half, np.broadcast_to(lines[1], (x.size, _CENTRE.size))]) - centre[1]) / deviations[1]
+    second, inner = gaussian_rule(ends, _PLANE_EDGES, _PLANE_POINTS)
+    weights = outer[:, None] * inner
+    used = weights > _LIGHT
+    z = np.stack([np.broadcast_to(first[:, None], used.shape)[used], second[used]])
+    place, weights = centre[:, None] + deviations[:, None] * z, weights[used]
+    r = np.hypot(*place)
+    along = place / np.maximum(r, np.finfo(float).tiny)
+    f = force(r, np.zeros(1))
+    square, acting, damping = weights @ (f * f), weights @ (f != 0.0), np.zeros((2, 2))
+    if damped:
+        rate = np.sqrt(np.einsum("in,ij,jn->n", along, axes.T @ rates @ axes, along))
+        touched = (f != 0.0) | (force(r, rate) != 0.0) | (force(r, -rate) != 0.0)
+        along, weights, z, f, r, rate = (each[..., touched] for each in (along, weights, z, f, r, rate))
+        y, rate_weights = gaussian_rule(np.zeros(0), _RATE_EDGES, _PLANE_POINTS)
+        of_rates = force(r[:, None], rate[:, None] * y)
+        acting, square = weights @ ((of_rates != 0.0) @ rate_weights), weights @ (of_rates**2 @ rate_weights)
+        slope = (of_rates - f[:, None]) @ (rate_weights * y) / rate
+        damping, f = (along * (weights * slope)) @ along.T, of_rates @ rate_weights
+    pushed = along * (weights * f)
+    stiffness = pushed @ z.T / deviations
+    return PlanarEquivalent(
+        force=axes @ pushed.sum(axis=1),
+        stiffness=axes @ (0.5 * (stiffness + stiffness.T)) @ axes.T,
+        damping=axes @ damping @ axes.T,
+        square=float(square),
+        acting=_share(acting),
     )
 
 
@@ -256,6 +328,11 @@ def planar_shares(deviations: Array) -> tuple[Array, float]:
         along, across = (elliptic_e - ratio * elliptic_k) / mu, (elliptic_k - elliptic_e) / mu
     shares = np.array([along, across * second / first])
     return (shares if deviations[0] >= deviations[1] else shares[::-1]), first * elliptic_e
+
+
+def mean_speed(deviations: Array) -> float:
+    """E|v|, m/s, of Gaussian slip velocities along one or two principal axes, σ_i (1,) or (2,), m/s."""
+    return ROOT * (planar_shares(deviations)[1] if deviations.size == 2 else float(deviations[0]))
 
 
 def of_friction(

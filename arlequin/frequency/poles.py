@@ -10,7 +10,7 @@ from arlequin.frequency.quadratic_pencil import Complex
 from arlequin.models.errors import UserError
 from arlequin.models.types import Array
 
-_POINTS = 12  # of a panel
+_POINTS = 6  # of a panel
 _RULE = leggauss(_POINTS)
 _NARROW = 1e-13  # of the range of frequencies: panels are not divided further
 _REFINED = 8  # divisions of the panels in two, at most

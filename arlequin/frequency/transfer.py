@@ -274,11 +274,12 @@ def real_forces(linear: Linearised, forces: Array) -> Array:
 
 def _in_basis(linear: Linearised, rows: OutputRows, basis: Array, load: LoadColumns, lift: Array | None) -> _ModalLoad:
     forces, passed = load.across(basis).T, load.across(rows.load.T.toarray()).T
-    both = np.concatenate([forces, passed])
+    direct = passed.any(axis=1)  # outputs that a load acts on, of few at most
+    both = np.concatenate([forces, passed[direct]])
     if load.forces is None and both.shape[1] > both.shape[0]:  # F S Fᴴ = S RᴴR
         triangle: Any = np.linalg.qr(both.conj().T, mode="r")
-        both = triangle.conj().T
-        forces, passed = both[: len(forces)], both[len(forces) :]
+        forces, passed = triangle.conj().T[: len(forces)], np.zeros((len(passed), len(both)), dtype=both.dtype)
+        passed[direct] = triangle.conj().T[len(forces) :]
     if lift is None:
         return _ModalLoad(forces, passed, None, None)
     matrices = linear.stiffness + 1j * linear.structural, linear.damping, linear.mass

@@ -112,6 +112,46 @@ def test_planar_friction_against_an_integral_over_angles():
     assert np.allclose(equivalents.planar_shares(np.array([1e-12, 1.0]))[0], [0.0, 1.0], atol=1e-9)
 
 
+@pytest.mark.parametrize("clearance", [0.1, 0.7, 2.0])
+def test_round_hole_has_the_closed_form(clearance):
+    """Of an isotropic motion about the centre: ∫ over Rayleigh's density of the radius by parts."""
+    deviation, b = 0.7, clearance / 0.7
+
+    def force(r, rate):
+        return 3.0 * np.maximum(r - clearance, 0.0) + 5.0 * (r > clearance) * rate
+
+    square = deviation**2 * np.eye(2)
+    each = equivalents.of_radius(force, np.zeros(2), square, 4.0 * np.eye(2), np.array([clearance]), True)
+    touching = math.exp(-0.5 * b * b)
+    stiffness = 3.0 * (touching - b * math.sqrt(np.pi / 8.0) * erfc(b / math.sqrt(2.0)))
+    assert np.allclose(each.stiffness, stiffness * np.eye(2), rtol=0.0, atol=3e-10)
+    assert np.allclose(each.damping, 2.5 * touching * np.eye(2), rtol=0.0, atol=5e-10)
+    assert each.acting == pytest.approx(touching, abs=1e-10) and np.abs(each.force).max() < 1e-12
+
+
+def test_round_hole_against_an_integral_in_polar_coordinates():
+    """About an eccentric mean, of a correlated motion: E[∂f/∂w] by the slopes of the force."""
+    mean, covariance = np.array([0.9, -0.5]), np.array([[0.5, 0.2], [0.2, 0.3]])
+    rates = np.array([[2.0, 0.5], [0.5, 1.0]])
+    angle, (x, w) = np.arange(800) * 2.0 * np.pi / 800, np.polynomial.legendre.leggauss(100)
+    r = (1.0 + 4.0 * (x + 1.0))[:, None]  # clearance 1
+    along = np.stack([np.cos(angle), np.sin(angle)])
+    shift = r[None] * along[:, None] - mean[:, None, None]
+    exponent = np.einsum("irt,ij,jrt->rt", shift, np.linalg.inv(covariance), shift)
+    weights = np.exp(-0.5 * exponent) * 4.0 * w[:, None] * r / (800.0 * math.sqrt(np.linalg.det(covariance)))
+    outer = np.einsum("it,jt->ijt", along, along)
+    force = 3.0 * (r - 1.0)
+    slopes = 3.0 * outer[:, :, None] + force / r * (np.eye(2)[:, :, None, None] - outer[:, :, None])
+
+    def law(r, rate):
+        return 3.0 * np.maximum(r - 1.0, 0.0) + 5.0 * (r > 1.0) * rate
+
+    each = equivalents.of_radius(law, mean, covariance, rates, np.array([1.0]), True)
+    assert np.allclose(each.force, np.einsum("it,rt->i", along, weights * force), rtol=0.0, atol=1e-9)
+    assert np.allclose(each.stiffness, np.einsum("ijrt,rt->ij", slopes, weights), rtol=0.0, atol=1e-9)
+    assert np.allclose(each.damping, np.einsum("ijt,rt->ij", 5.0 * outer, weights), rtol=0.0, atol=1e-9)
+
+
 def cycle_of(increment, amplitude, cycles=2, points=4000):
     """C and S of the last of several cycles by time integration."""
     psi = np.linspace(0.0, 2.0 * np.pi * cycles, cycles * points + 1)
@@ -220,6 +260,9 @@ def test_stop_on_one_side_shifts_the_mean():
     assert rms**2 == pytest.approx(S / (4.0 * C * (K + 4.0 * K * norm.cdf(-b))), rel=1e-5)
     square = (4.0 * K * rms) ** 2 * ((1.0 + b * b) * norm.cdf(-b) - b * norm.pdf(b))
     assert float(support["rms_force"]) == pytest.approx(math.sqrt(square - pressing**2), rel=1e-8)
+    linear = 4.0 * K * norm.cdf(-b)
+    missed = math.sqrt(square - pressing**2 - (linear * rms) ** 2)
+    assert float(support["residual"]) == pytest.approx(missed / ((K + linear) * rms), rel=1e-8)
 
 
 def test_two_planes_are_the_same_as_a_backlash():
@@ -319,9 +362,26 @@ def test_friction_in_the_plane_is_isotropic():
         assert float(response[f"rms_{axis}"]) ** 2 == pytest.approx(S / (4.0 * (C + damping) * K), rel=1e-5)
 
 
+@pytest.mark.parametrize("stiffness", [math.inf, 3.0 * K])
+def test_friction_in_the_plane_along_a_line_is_that_of_the_line(stiffness):
+    """A single load along the diagonal: the slips along both tangents have the correlation 1."""
+    friction = aq.Coulomb(0.02, stiffness=stiffness)
+    line, end = slider(friction)
+    plane, corner = slider(friction, axes=3)
+    diagonal = aq.frequency.Spectrum(aq.frequency.Force(corner, (1.0, 1.0, 0.0)), lambda f: 0.5 * S + 0.0 * f)
+    of = aq.frequency.Displacement(corner, "x")
+    found = aq.statistical_linearisation(plane, diagonal, of, WIDE, progress=False)
+    assert math.sqrt(2.0) * float(found["rms_response"]) == pytest.approx(float(shaken(line, end)["rms_x"]), rel=1e-5)
+
+
 def test_elastic_stick_that_does_not_slip_is_a_spring():
     system, end = slider(aq.Coulomb(50.0, stiffness=3.0 * K))
-    assert float(shaken(system, end)["rms_x"]) ** 2 == pytest.approx(S / (4.0 * C * 4.0 * K), rel=1e-5)
+    response = shaken(system, end)
+    assert float(response["rms_x"]) ** 2 == pytest.approx(S / (4.0 * C * 4.0 * K), rel=1e-5)
+    support = response.sel(support="floor")
+    speed = math.sqrt(2.0 / np.pi) * float(support["rms_slip_velocity"])
+    assert float(support["work_rate"]) == pytest.approx(10.0 * speed, rel=1e-9)  # N E|v|, as Archard's law has it
+    assert abs(float(support["friction_power"])) < 1e-9
 
 
 def test_layer_with_friction_under_preload():
@@ -435,7 +495,7 @@ def test_refusals():
     soft, weak = oscillator(aq.springs.Cubic(-2.0 * K, cubic=-1e4))
     undamped = aq.System([end.part], springs=[aq.Spring("stop", end, stiffness=K, law=aq.springs.Backlash(K, gap=1.0))])
     nothing = aq.frequency.Spectrum(aq.frequency.Force(end, 1.0), lambda f: 0.0 * f)
-    of = aq.frequency.Displacement(end, "x")
+    of, ring = aq.frequency.Displacement(end, "x"), aq.RigidSphere((0.0, 0.0), FREE, inside=True)
     for call, text in (
         (lambda: linearised(free, end), "has no support with a gap"),
         (lambda: linearised(replace(free, interfaces=[wall]), end), "a rigid stop with a gap has no equivalent"),
@@ -443,6 +503,8 @@ def test_refusals():
         (lambda: shaken(drop, foot), "no steady load presses it"),
         (lambda: shaken(other, base), "takes Coulomb friction, not VelocityFriction"),
         (lambda: linearised(moving, moved), "its loads vary in time"),
+        (lambda: in_a_hole(ring, 4.0, force="normal"), "in a round hole the normal turns"),
+        (lambda: in_a_hole(ring, 4.0, friction=aq.Coulomb(0.1)), "in a round hole statistical linearisation takes"),
         (lambda: linearised(gravity, stops.parts[0].boundary("all")), "must not vary in time"),
         (lambda: linearised(replace(free, interfaces=[film]), end), "a squeeze film has no equivalent damping"),
         (lambda: linearised(soft, weak), "no steady state: it is unstable"),
@@ -534,6 +596,74 @@ def test_error_against_monte_carlo(gap):
 def test_documented_error_against_the_exact_density(ratio, gap, error):
     response = linearised(*oscillator(aq.springs.Backlash(ratio * K, gap=gap * FREE)))
     assert float(response["rms_response"]) / exact_rms(gap, ratio) - 1.0 == pytest.approx(error, abs=2e-4)
+
+
+def in_a_hole(obstacle, ratio, force=None, **options):
+    axes = obstacle.axes
+    mass = aq.PointMasses("mass", (0.0,) * axes, 1.0)
+    end = mass.boundary("all")
+    spring = aq.Spring("spring", end, stiffness=K, damping=C)
+    hole = aq.Interface("hole", end, obstacle, aq.Penalty(ratio * K), **options)
+    system = aq.System([mass], springs=[spring], interfaces=[hole])
+    if force is None:
+        return shaken(system, end, ("x", "y"))
+    of = aq.frequency.ContactForce(hole, force)
+    return aq.statistical_linearisation(system, white(end, (1.0, 0.0)), of, WIDE, progress=False)
+
+
+@pytest.mark.parametrize(
+    ("ratio", "clearance", "error"), [(4.0, 1.5, -0.031), (10.0, 1.0, -0.054), (100.0, 0.5, -0.114)]
+)
+def test_documented_error_in_a_round_hole_against_the_exact_density(ratio, clearance, error):
+    """p(r) ∝ r exp(−4cU(r)/S₀); the axes of a cylinder do not matter."""
+    r = np.linspace(0.0, 9.0, 40001)
+    weights = r * np.exp(-0.5 * (r**2 + ratio * np.maximum(r - clearance, 0.0) ** 2))
+    exact = FREE * math.sqrt(0.5 * (weights @ r**2) / weights.sum())
+    found = in_a_hole(aq.RigidSphere((0.0, 0.0), clearance * FREE, inside=True), ratio)
+    assert float(found["rms_x"]) / exact - 1.0 == pytest.approx(error, abs=6e-4)
+    assert float(found["rms"][0]) == pytest.approx(math.sqrt(2.0) * float(found["rms_y"]), rel=1e-5)
+    cylinder = aq.RigidCylinder((0.0, 0.0, 1.0), (0.0, 0.0, 1.0), clearance * FREE, inside=True)
+    assert float(in_a_hole(cylinder, ratio)["rms_y"]) == pytest.approx(float(found["rms_x"]), rel=1e-5)
+
+
+def test_a_round_hole_along_a_line_has_the_force_of_its_stiffness():
+    """Shaken along x alone: stops on both sides of the closed form, and the force of the linear equivalent."""
+    ring = aq.RigidSphere((0.0, 0.0), FREE, inside=True)
+    found = in_a_hole(ring, 4.0, force="x")
+    rms, stiffness = float(found["rms"][0]), float(found["equivalent_stiffness"][0])
+    assert stiffness == pytest.approx(4.0 * K * erfc(FREE / rms / math.sqrt(2.0)), rel=1e-5)
+    assert rms**2 == pytest.approx(S / (4.0 * C * (K + stiffness)), rel=1e-5)
+    assert float(found["rms_response"]) == pytest.approx(stiffness * rms, rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    "law",
+    [aq.Penalty(1e5), pytest.param(aq.ImpactElement(1e5, 10.0), marks=pytest.mark.slow)],
+    ids=["spring", "damped"],
+)
+def test_a_ring_of_guides_is_a_round_hole(law):
+    """The second node of a beam in a ring, or in a hole of a body; an eccentric ring under a steady load."""
+    steel = aq.LinearElastic(young=2e11, poisson=0.3, density=7800.0)
+    section = aq.Section.circle(2e-3, steel.poisson)
+    flow = aq.Turbulence(aq.PlateauSpectrum(1e-3, 30.0), highest=100.0, correlation=0.2, duration=1.0, seed=0)
+    beam = aq.Beam(
+        "beam", aq.mesh.line(np.linspace(0.0, 1.0, 5)), steel, section, origin=(0.0, 0.0, 0.0), up=(0.0, 1.0, 0.0),
+        direction=(0.0, 0.0, 1.0), imposed={"left": dict.fromkeys(("x", "y", "z", "rx", "ry", "rz"), 0.0)},
+        fluid_damping=2.0, turbulence=flow, points={"middle": aq.SectionPoints(0.5)},
+    )  # fmt: skip
+    of = aq.frequency.Displacement(beam.boundary("middle"), "x")
+
+    def response(slave, master):
+        ring = aq.Interface("ring", beam.boundary(slave), master, law)
+        system = aq.System([beam], interfaces=[ring])
+        return aq.statistical_linearisation(system, aq.frequency.TurbulentFlow(), of, [1.0, 30.0], progress=False)
+
+    hole = aq.RigidCylinder((2e-5, 0.0, 0.0), (0.0, 0.0, 1.0), 5e-5, inside=True)
+    found = response("axis", aq.Guides([(2e-5, 0.0, 0.5)], 5e-5, (0.0, 0.0, 1.0)))
+    expected = response("middle", hole)
+    assert float(found["contact_probability"][0]) > 0.01
+    for name in ("rms_response", "mean_force", "equivalent_stiffness", "equivalent_damping"):
+        assert float(found[name].squeeze()) == pytest.approx(float(expected[name].squeeze()), rel=1e-4), name
 
 
 @pytest.mark.slow
