@@ -237,6 +237,8 @@ SLOW = (
     Small("cylinder_impact", DISC, 1),
     Small("glued_impact_3d", {"cells": 6, "duration": 1.0, "friction": 0.3, "sliding": 1.0}),
     Small("glued_impact_3d", {"cells": 6, "duration": 1.0, "solver": "iterative"}),
+    Small("nested_cylinders", {"size": 0.02, "step": 2e-6, "duration": 6e-5}),
+    Small("nested_cylinders", {"size": 0.02, "step": 2e-6, "duration": 6e-5, "law": "linear", "velocity": 5.0}),
     Small("cylinder_impact", {"tangential": 3.0, "friction": 0.3, "absorbing": True, **DISC}, 1),
     Small("ring_impact", {"elements": 1, "around": 12, "duration": 0.004, "friction": 0.2, "angle": 30.0}, 1),
     Small("spinning_block", {"steps": 50}),

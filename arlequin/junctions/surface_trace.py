@@ -18,12 +18,12 @@ from arlequin.models.reduction.superelement import Superelement
 from arlequin.models.types import Array, Indices
 from arlequin.multilevel.search.facets import KINDS, FacetMesh, in_space
 from arlequin.multilevel.search.search import FacetTree
-from arlequin.overlap.geometry import distance_outside, to_reference
+from arlequin.overlap.geometry import candidate_pairs, distance_outside, to_reference
 
 # largest distance of a node from a surface, as a fraction of a cell or facet
 ON = 1e-6
-# nearest cells of a surface that are searched for a node
-CANDIDATES = 8
+# bound of the distance of a second-order cell from the box of its nodes, relative to the largest side of the box
+_BULGE = 0.5
 _ROUND_OFF = 1e-14  # of a shape function
 
 
@@ -176,23 +176,23 @@ class SurfaceTrace:
 
     def _locate(self, points: Array) -> tuple[Indices, Array]:
         """Cell (k,), −1 for none, and reference coordinates (axis, k) of points (k, axis) on the surface of a mesh."""
-        from scipy.spatial import cKDTree
-
         part, facets = self.surface.meshed, self.surface.facets
         mesh = part.mesh
         # cells with all the corners of a facet of the surface
         on_surface = np.zeros(part.node_count, dtype=bool)
         on_surface[facets] = True
         cells = np.flatnonzero(on_surface[part.basis.element_dofs].sum(axis=0) >= facets.shape[1])
-        centres = mesh.p[:, mesh.t[:, cells]].mean(axis=1).T
-        count = min(CANDIDATES, cells.size)
-        near = cells[np.atleast_2d(cKDTree(centres).query(points, k=count)[1].reshape(len(points), count))]
-        smallest, containing = np.full(len(points), np.inf), np.full(len(points), -1)
-        places = np.zeros((mesh.dim(), len(points)))
-        for candidate in near.T:
-            X = to_reference(mesh, candidate, points.T[:, :, None])[0][:, :, 0]
-            distance = distance_outside(mesh, X)
-            closer = distance < smallest
-            smallest[closer], containing[closer], places[:, closer] = distance[closer], candidate[closer], X[:, closer]
-        containing[smallest > ON] = -1
+        nodes = mesh.doflocs[:, mesh.dofs.element_dofs[:, cells]]
+        low, high = nodes.min(axis=1), nodes.max(axis=1)
+        straight = mesh.dofs.element_dofs.shape[0] == mesh.t.shape[0]
+        margin = (10.0 * ON if straight else _BULGE) * (high - low).max(axis=0)
+        boxes = np.stack([low - margin, high + margin], axis=1)
+        near, point = candidate_pairs(boxes, np.ascontiguousarray(points.T[:, None, :]))
+        X = to_reference(mesh, cells[near], points[point].T[:, :, None], partial=True)[0][:, :, 0]
+        distance = distance_outside(mesh, X)
+        on = np.flatnonzero(distance <= ON)
+        on = on[np.lexsort((distance[on], point[on]))]
+        located, first = np.unique(point[on], return_index=True)
+        containing, places = np.full(len(points), -1), np.zeros((mesh.dim(), len(points)))
+        containing[located], places[:, located] = cells[near[on[first]]], X[:, on[first]]
         return containing, places

@@ -13,7 +13,7 @@ from arlequin.models.errors import UserError
 from arlequin.models.part import MeshedPart
 from arlequin.models.types import Array, Indices
 from arlequin.overlap.clipping import Region
-from arlequin.overlap.geometry import distance_outside, to_reference
+from arlequin.overlap.geometry import distance_outside, linear_reference, to_reference
 from arlequin.overlap.intersect import Overlap
 
 # ends nearer than this fraction of the parts' size are the same
@@ -234,8 +234,12 @@ class CellZoneCoordinate(ZoneCoordinate):
         count -= first
         owners = np.repeat(np.arange(fine_cells.size), count)
         coarse = coarse[np.arange(owners.size) + np.repeat(first - np.cumsum(count) + count, count)]
-        X, _ = to_reference(self.basis.mesh, coarse, points[:, owners])
+        X, _ = to_reference(self.basis.mesh, coarse, points[:, owners], partial=True)
         distance = distance_outside(self.basis.mesh, X)
+        far = np.isnan(distance)
+        if far.any():
+            X = np.where(far, linear_reference(self.basis.mesh, coarse, points[:, owners]), X)
+            distance[far] = np.inf
         result = np.zeros(points.shape[1:])
         values = self._at(coarse, X)
         # the best candidate is written last

@@ -14,6 +14,9 @@ from arlequin.models.types import Array, Indices
 # largest offset of the mid-side node of a straight edge, as a fraction of the cell
 STRAIGHT = 1e-9
 
+# Newton's method for reference coordinates: largest number of iterations, last correction, coordinates given up
+_NEWTON, _CONVERGED, _FAR = 50, 1e-10, 1e3
+
 
 def straight_cells(mesh: Mesh) -> Array:
     """Vertices (axis, vertex, cell) of the cells as straight-edged polygons or polyhedra, counter-clockwise in 2D.
@@ -140,24 +143,39 @@ def candidate_pairs(coarse: Array, fine: Array) -> Indices:
     return box_pairs(coarse_low, coarse_high, fine_low, fine_high, origin, shape / np.maximum(extent, 1e-300), shape)
 
 
-def to_reference(mesh: Mesh, cells: Indices, points: Array) -> tuple[Array, Array]:
+def to_reference(mesh: Mesh, cells: Indices, points: Array, partial: bool = False) -> tuple[Array, Array]:
     """Reference coordinates of physical points in cells, and the inverse Jacobian there.
 
     cells (p,), points (axis, p, q) → X (axis, p, q), ∂X_j/∂x_i as [j, i] (axis, axis, p, q), 1/m.
+    partial: whether points that the map of their cell does not reach, as may be where they lie outside it, have X nan;
+    UserError otherwise.
     The inverse of a multilinear or second-order map is computed by Newton's method in coordinates relative to a vertex
     of the cell: scikit-fem uses absolute ones, whose round-off exceeds its tolerance in small cells far off the origin.
     For points slightly outside a curved cell the map is extrapolated.
     """
-    X, inverse = _straight_reference(mesh, cells, points)
+    X, inverse = _straight_reference(mesh, cells, points, partial)
     curved = np.flatnonzero(off_straight(mesh)[cells] > 0.0) if _second_order(mesh) else np.zeros(0, dtype=np.int64)
     if not curved.size:
         return X, inverse
     X, inverse = X.copy(), inverse.copy()
     nodes = mesh.doflocs[:, mesh.dofs.element_dofs[:, cells[curved]]]
     X[:, curved], inverse[:, :, curved] = _inverted(
-        mesh.elem(), nodes, points[:, curved], X[:, curved], "a cell is too curved to be mapped"
+        mesh.elem(), nodes, points[:, curved], X[:, curved], None if partial else "a cell is too curved to be mapped"
     )
     return X, inverse
+
+
+def linear_reference(mesh: Mesh, cells: Indices, points: Array) -> Array:
+    """Reference coordinates X (axis, p, q) of points (axis, p, q) by the maps of cells (p,) linearised at their
+    centres: of points that `to_reference` does not reach."""
+    corners = np.asarray(mesh.refdom.p)
+    centre = np.broadcast_to(corners.mean(axis=1)[:, None, None], (mesh.dim(), cells.size, 1))
+    element = element_of(mesh, 1).scalar()
+    shapes, slopes = zip(*(element.lbasis(centre, a) for a in range(corners.shape[1])), strict=True)
+    vertices = mesh.p[:, mesh.t[:, cells]]
+    inverse = _inverse(np.einsum("iap,ajpq->ijpq", vertices, np.stack(slopes)))
+    offset = points - np.einsum("iap,apq->ipq", vertices, np.stack(shapes))
+    return np.asarray(centre + np.einsum("jip,ipq->jpq", inverse[..., 0], offset))
 
 
 def distance_outside(mesh: Mesh, X: Array) -> Array:
@@ -170,24 +188,51 @@ def _second_order(mesh: Mesh) -> bool:
     return bool(mesh.dofs.element_dofs.shape[0] > mesh.t.shape[0])
 
 
-def _inverted(element: Any, nodes: Array, points: Array, X: Array, failure: str) -> tuple[Array, Array]:
-    """`to_reference` for the map Σ_a N_a(X) x_a with nodes x_a (axis, a, p), from an initial guess X (axis, p, q)."""
+def _inverted(element: Any, nodes: Array, points: Array, X: Array, failure: str | None) -> tuple[Array, Array]:
+    """`to_reference` for the map Σ_a N_a(X) x_a with nodes x_a (axis, a, p), from an initial guess X (axis, p, q).
+
+    failure: line of the error where a point is not reached; None: its X is nan.
+    """
     start = nodes[:, :1]
     local, nodes = points - start[:, 0, :, None], nodes - start
-    for _ in range(50):
-        shapes, slopes = zip(*(element.lbasis(X, a) for a in range(nodes.shape[1])), strict=True)
-        inverse = _inverse(np.einsum("iap,ajpq->ijpq", nodes, np.stack(slopes)))
-        correction = np.einsum("jipq,ipq->jpq", inverse, local - np.einsum("iap,apq->ipq", nodes, np.stack(shapes)))
+    if failure is None:
+        return _partly_inverted(element, nodes, local, X)
+    for _ in range(_NEWTON):
+        correction, inverse = _newton_step(element, nodes, local, X)
         X = X + correction
         # quadratic convergence: the remaining error is the square of the correction
-        if np.abs(correction).max(initial=0.0) < 1e-10:
+        if np.abs(correction).max(initial=0.0) < _CONVERGED:
             return X, inverse
         if not np.isfinite(X).all():
             break
     raise UserError(f"overlap of meshes: {failure}", code=1)
 
 
-def _straight_reference(mesh: Mesh, cells: Indices, points: Array) -> tuple[Array, Array]:
+def _partly_inverted(element: Any, nodes: Array, local: Array, X: Array) -> tuple[Array, Array]:
+    """`_inverted` of points that need not be in their cells: each cell iterates until its points are reached or far."""
+    X, inverse = X.copy(), np.full((len(X), *X.shape), np.nan)
+    reached, left = np.zeros(X.shape[1:], dtype=bool), np.arange(X.shape[1])
+    with np.errstate(all="ignore"):
+        for _ in range(_NEWTON):
+            if not left.size:
+                break
+            correction, inverse[:, :, left] = _newton_step(element, nodes[:, :, left], local[:, left], X[:, left])
+            X[:, left] += correction
+            reached[left] = np.abs(correction).max(axis=0) < _CONVERGED
+            near = np.abs(X[:, left]).max(axis=0) < _FAR
+            left = left[(near & ~reached[left]).any(axis=1)]
+    return np.where(reached, X, np.nan), inverse
+
+
+def _newton_step(element: Any, nodes: Array, local: Array, X: Array) -> tuple[Array, Array]:
+    """Correction (axis, p, q) of X, and the inverse Jacobian there."""
+    shapes, slopes = zip(*(element.lbasis(X, a) for a in range(nodes.shape[1])), strict=True)
+    inverse = _inverse(np.einsum("iap,ajpq->ijpq", nodes, np.stack(slopes)))
+    residual = local - np.einsum("iap,apq->ipq", nodes, np.stack(shapes))
+    return np.einsum("jipq,ipq->jpq", inverse, residual), inverse
+
+
+def _straight_reference(mesh: Mesh, cells: Indices, points: Array, partial: bool) -> tuple[Array, Array]:
     """`to_reference` in the straight-edged cells with the same vertices."""
     vertices, corners, axes = mesh.p[:, mesh.t[:, cells]], np.asarray(mesh.refdom.p), mesh.dim()
     start = int(np.argmin(corners.sum(axis=0)))
@@ -197,7 +242,7 @@ def _straight_reference(mesh: Mesh, cells: Indices, points: Array) -> tuple[Arra
     if (np.abs(off) < 1e-14 * np.abs(vertices).max(initial=0.0)).all():
         inverse = np.broadcast_to(_inverse(edges[..., None]), (axes, axes, *points.shape[1:]))
         return np.einsum("jipq,ipq->jpq", inverse, points - vertices[:, start, :, None]), inverse
-    failure = "a quadrilateral or hexahedron is too distorted to be mapped"
+    failure = None if partial else "a quadrilateral or hexahedron is too distorted to be mapped"
     return _inverted(element_of(mesh, 1).scalar(), vertices, points, np.full(points.shape, 0.5), failure)
 
 
@@ -241,15 +286,12 @@ _MARGIN = 1e-3  # of a cell: points closer to its sides are treated as outside
 
 
 def inside(mesh: Any, points: Array) -> NDArray[np.bool_]:
-    """Points (k, axis) strictly inside the straight-edged cells of a mesh (k,); none where cells cannot be mapped."""
+    """Points (k, axis) strictly inside the straight-edged cells of a mesh (k,)."""
     contained = np.zeros(len(points), dtype=bool)
     cells, point = candidate_pairs(mesh.p[:, mesh.t], np.ascontiguousarray(points.T[:, None, :]))
     if not cells.size:
         return contained
-    try:
-        X = to_reference(mesh, cells, points[point].T[:, :, None])[0][:, :, 0]
-    except UserError:
-        return contained
+    X = to_reference(mesh, cells, points[point].T[:, :, None], partial=True)[0][:, :, 0]
     low, high = X.min(axis=0), X.max(axis=0)
     if mesh.t.shape[0] == mesh.dim() + 1:
         high = X.sum(axis=0)

@@ -307,7 +307,7 @@ def _pieces(assembly: Assembly, mass: Array) -> Iterator[_Piece]:
         assert isinstance(part, ElasticAssembled)
         axes = part.components
         nodal = np.ascontiguousarray(mass[at][::axes])
-        if part.cell_forces is None:
+        if part.cell_forces is None or part.strains_beyond_cells() is not None:
             yield _Piece(i, axes, at, 0, nodal.size, nodal, partial(_whole, part))
             continue
         for piece in part.cell_forces.pieces:

@@ -13,7 +13,7 @@ from arlequin.step.state import State
 from arlequin.system.assembly import Assembly
 from arlequin.system.internal_forces import Memory
 
-_CHECK_INTERVAL = 25  # sub-steps between two evaluations of the stable step
+_CHECK_INTERVAL = 25  # sub-steps between two evaluations of the stable step, at most
 _SAFETY = 0.85  # of the stable step, since the cells deform until the next evaluation
 _MAX_RATIO = 0.95  # of the stable step, above which the number of sub-steps is multiplied within a step
 _COARSENING_RATIO = 0.8  # of the number of sub-steps, below which it is reduced: each change costs accuracy
@@ -22,10 +22,12 @@ _MAX_SUBSTEPS = 100_000  # per step
 
 @dataclass(frozen=True)
 class _Inside:
-    """The state of the inner stepper, and the number of sub-steps per step."""
+    """State of the inner stepper, number of sub-steps per step, and number of them since the stable step was
+    evaluated."""
 
     state: State
     count: int
+    since: int = 0
 
 
 class SubsteppedStepper(Stepper):
@@ -50,14 +52,16 @@ class SubsteppedStepper(Stepper):
         inner = self._with(substeps.count).continued(
             replace(substeps.state, n=state.n * substeps.count, worn=state.worn)
         )
-        return replace(state, scheme_state=_Inside(inner, substeps.count), kinetic=inner.kinetic)
+        return replace(state, scheme_state=replace(substeps, state=inner), kinetic=inner.kinetic)
 
     def advance(self, state: State, count: int = 1) -> tuple[State, StepBatch]:
         """One step."""
         inner, parts = replace(state.scheme_state.state, worn=state.worn), state.scheme_state.count
-        n, kinetic_change = state.n, 0.0
+        n, kinetic_change, since = state.n, 0.0, state.scheme_state.since
         batches: list[StepBatch] = []
-        needed = self._substep_count(inner.u, n * self.step)
+        needed = parts
+        if since + parts > _CHECK_INTERVAL:
+            needed, since = self._substep_count(inner.u, n * self.step), 0
         change = needed > parts or needed < _COARSENING_RATIO * parts
         done = 0
         while done < parts or change:
@@ -73,14 +77,15 @@ class SubsteppedStepper(Stepper):
                 inner, batch = stepper.advance(inner)
                 batches.append(batch)
                 done += 1
+                since += 1
             if done < parts:
                 # a multiple of the sub-steps, so that those done are a whole number of the new ones
-                needed_now = self._substep_count(inner.u, (n + done / parts) * self.step)
+                needed_now, since = self._substep_count(inner.u, (n + done / parts) * self.step), 0
                 if needed_now * _SAFETY > parts * _MAX_RATIO:
                     needed, change = math.ceil(needed_now / parts) * parts, True
         merged = merge_time_steps(batches).numbered(n + 1)
         merged.work["scheme"] = merged.work["scheme"] - kinetic_change
-        return replace(inner, n=n + 1, scheme_state=_Inside(inner, parts)), merged
+        return replace(inner, n=n + 1, scheme_state=_Inside(inner, parts, since)), merged
 
     def _with(self, count: int) -> CentralStepper:
         step = self.step / count

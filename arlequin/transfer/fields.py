@@ -99,7 +99,8 @@ def _mesh_field(part: MeshedPart, points: Array) -> tuple[sp.csr_array, NDArray[
     low, high = corners.min(axis=1), corners.max(axis=1)
     margin = _OUTSIDE * (high - low)
     cells, point = candidate_pairs(np.stack([low - margin, high + margin], axis=1), points.T[:, None, :].copy())
-    outside = distance_outside(mesh, to_reference(mesh, cells, points[point].T[:, :, None])[0])[:, 0]
+    X = to_reference(mesh, cells, points[point].T[:, :, None], partial=True)[0]
+    outside = distance_outside(mesh, X)[:, 0]
     near = np.flatnonzero(outside <= _OUTSIDE)
     # for each point the cell in which it lies deepest
     near = near[np.lexsort((outside[near], point[near]))]

@@ -34,7 +34,6 @@ from arlequin.models.errors import UserError
 from arlequin.models.fem.continuum import Continuum
 from arlequin.models.linalg.factor import Factor, factorise
 from arlequin.models.linalg.rigid_modes import rigid_modes
-from arlequin.models.materials.point import CompiledLaw
 from arlequin.models.part import Part
 from arlequin.models.types import Array, Indices
 from arlequin.overlap.intersect import MAX_DEGREE, Overlap, intersect
@@ -191,8 +190,7 @@ class MeshTransfer:
     @property
     def _means(self) -> bool:
         """Whether the pressure is that of the mean dilatation of the cell."""
-        model: Any = self.model
-        return isinstance(model.material, CompiledLaw) and bool(model.mean_dilatation)
+        return bool(getattr(self.model, "mean_dilatation", False))
 
     @property
     def _mean_stiffness(self) -> tuple[sp.csr_array, sp.csr_array]:

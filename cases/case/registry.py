@@ -58,6 +58,7 @@ NAMES = (
     "sphere_impact",
     "oblique_impact",
     "glued_impact_3d",
+    "nested_cylinders",
     "spinning_block",
     "sdnv105",
     "rod_drop",

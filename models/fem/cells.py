@@ -94,6 +94,15 @@ def cell_arrays(basis: Any, depth: float = 1.0, axisymmetric: bool = False) -> C
     return CellArrays(nodes, values, gradients, basis.dx * 2 * np.pi * radius, radius, hoop)
 
 
+def mean_gradients(cells: CellArrays, components: int) -> Array:
+    """∂ē/∂u (c, axis, n) of cells, 1/m: the mean of the divergence over the measure."""
+    share = cells.dx / cells.dx.sum(axis=1, keepdims=True)
+    gradients = np.einsum("cq,cqin->cin", share, cells.gradients[:, :, :components])
+    if cells.hoop is not None:
+        gradients[:, 0] += np.einsum("cq,cqn->cn", share, cells.hoop)
+    return gradients
+
+
 def check_cells(mesh: Any, label: str, code: int = 2) -> None:
     """Reject a mesh without cells, or with cells of nodes that do not exist or are not finite, of zero area, or folded
     (the mapping's determinant changes sign)."""

@@ -230,13 +230,17 @@ class Continuum:
             weighting = Weighting.uniform(*self.cells.dx.shape)
         elif weighting.stiffness.shape != self.cells.dx.shape:
             raise UserError(f"{self.name}: weighting of shape {weighting.stiffness.shape}, not {self.cells.dx.shape}")
-        assembled = assemble_elastic(self, weighting, massless)
+        assembled = self._assembled(weighting, massless)
         if self.mass != CORRECTED:
             return assembled
         from arlequin.models.fem.dispersion import Correction, correct
 
         weights = weighting.stiffness * self.cells.dx, weighting.mass * self.cells.dx
         return correct(assembled, self, Correction.of(self, weights, time_error))
+
+    def _assembled(self, weighting: Weighting, massless: Indices | None) -> ElasticAssembled:
+        """Linear elasticity of the part."""
+        return assemble_elastic(self, weighting, massless)
 
     def loads(self, weighting: Weighting) -> ExternalLoads:
         """Body force and tractions under the load weights."""

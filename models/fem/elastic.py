@@ -144,8 +144,13 @@ class ElasticAssembled(LoadedCoordinates):
             products = (values[:, :, None] * values[:, None, :]).reshape(values.shape[0], -1)
             return (self.mass_weight[subset] @ products).reshape(len(subset), values.shape[1], values.shape[1])
 
-        lam, mu = self.lame
-        return highest_frequency(self.cells, self.stiffness_weight, masses, self.components, lam, mu)
+        moduli = (*self.lame, self.mean_bulk)
+        return highest_frequency(self.cells, self.stiffness_weight, masses, self.components, moduli)
+
+    @property
+    def mean_bulk(self) -> float:
+        """Bulk modulus that acts on the mean dilatation of each cell, beside `lame`, Pa."""
+        return 0.0
 
     def frequency_at(self, u: Array) -> float:
         """The largest angular frequency of the cells deformed by u (d,), rad/s; lumped mass."""
@@ -163,10 +168,12 @@ class ElasticAssembled(LoadedCoordinates):
         return np.ascontiguousarray(element_lumped(self.cells, self.mass_weight, self.order))
 
 
-def assemble_elastic(part: ContinuumModel, weighting: Weighting, massless: Indices | None) -> ElasticAssembled:
-    """Assemble a continuum part under the weights."""
+def assemble_elastic(
+    part: ContinuumModel, weighting: Weighting, massless: Indices | None, lame: tuple[float, float] | None = None
+) -> ElasticAssembled:
+    """Assemble a continuum part under the weights; lame: (λ, μ), Pa, in the place of the part's."""
     cells, basis = part.cells, part.basis
-    lam, mu = part.lame
+    lam, mu = part.lame if lame is None else lame
     # scikit-fem multiplies by basis.dx: the remaining factor of the measure is thickness, section or 2πr
     depth = cells.dx / basis.dx
     stiffness = stiffness_matrix(basis, weighting.stiffness * depth, part.components, lam, mu, cells.radius)

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from arlequin.models.fem.cells import CellArrays
+from arlequin.models.fem.cells import CellArrays, mean_gradients
 from arlequin.models.fem.stiffness import elastic_blocks
 from arlequin.models.types import Array
 
@@ -18,14 +18,14 @@ def highest_frequency(
     weight: Array,
     masses: Callable[[np.ndarray], Array],
     components: int,
-    lam: float,
-    mu: float,
+    moduli: tuple[float, float, float],
 ) -> float:
     """ω ≥ every angular frequency of the part, rad/s: ω² is the largest eigenvalue of any (K_c, M_c).
 
     Rigorous (Rayleigh quotient: Σ uᵀK_c u ≤ max_c λ_c Σ uᵀM_c u). weight (c, q) is the stiffness weight ×
-    measure, masses(cells) the element masses: lumped (c, n) or consistent (c, n, n). Cells without stiffness
-    are skipped. Source: Hughes, The Finite Element Method, 1987, §9.1 (Irons' bound).
+    measure, masses(cells) the element masses: lumped (c, n) or consistent (c, n, n); moduli: λ and μ at the points and
+    the bulk modulus of the mean dilatation, Pa. Cells without stiffness are skipped.
+    Source: Hughes, The Finite Element Method, 1987, §9.1 (Irons' bound).
     """
     size = components * cells.nodes.shape[1]
     step = max(1, _CHUNK // (size * size + cells.gradients[0].size))
@@ -33,7 +33,12 @@ def highest_frequency(
     active = np.flatnonzero(weight.max(axis=1) > 0)
     for start in range(0, active.size, step):
         subset = active[start : start + step]
-        scaled = _scaled(element_stiffness(cells, subset, weight, components, lam, mu), masses(subset), components)
+        stiffness = element_stiffness(cells, subset, weight, components, *moduli[:2])
+        if moduli[2]:
+            volume = weight[subset].sum(axis=1)
+            mean = mean_gradients(cells.take(subset), components).reshape(len(subset), -1)
+            stiffness += (moduli[2] * volume)[:, None, None] * mean[:, :, None] * mean[:, None, :]
+        scaled = _scaled(stiffness, masses(subset), components)
         if scaled is None:
             return math.inf
         largest = largest_eigenvalue(scaled, largest)

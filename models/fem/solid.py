@@ -8,9 +8,11 @@ import numpy as np
 from arlequin.models import checks
 from arlequin.models.errors import UserError
 from arlequin.models.fem.continuum import Continuum
+from arlequin.models.fem.elastic import ElasticAssembled
 from arlequin.models.fem.finite_strain import FiniteAssembled
 from arlequin.models.fem.inelastic import InelasticAssembled, SmallInelasticAssembled
 from arlequin.models.fem.mass import CORRECTED
+from arlequin.models.fem.mean_dilatation import assemble_mean_dilatation
 from arlequin.models.fem.pointwise import PointwiseAssembled, pointwise_stress
 from arlequin.models.fem.short_waves import ShortWaveDamping
 from arlequin.models.fem.stress import (
@@ -56,8 +58,8 @@ class Solid(Continuum):
     stress beside that of the material, which resists no rotation: b C:Ė with the St. Venant–Kirchhoff law, b C:d with
     the rate of deformation d in others (`arlequin.models.fem.viscous`); `Theta` and `Midpoint` step it.
 
-    volumetric, with `NeoHooke` and `J2`: whether the pressure is the "mean" of the cell or that of the "points"; by
-    default the one without locking.
+    volumetric: whether the pressure is the "mean" of the cell (B̄, F̄) or that of the "points"; by default with
+    `NeoHooke` and `J2` the one without locking, with `LinearElastic`, of small strains, that of the points.
 
     >>> import arlequin as aq
     >>> steel = aq.LinearElastic(young=2e11, poisson=0.3, density=7800)  # Pa, -, kg/m³
@@ -103,14 +105,25 @@ class Solid(Continuum):
         if self.kinematics not in self.material.kinematics:
             allowed = " or ".join(f'"{kind}"' for kind in self.material.kinematics)
             raise UserError.parameter("kinematics", self.kinematics, f"must be {allowed} with {law}")
-        if self.volumetric is not None and not compiled:
-            raise UserError.parameter("volumetric", self.volumetric, "is for NeoHooke and J2: leave it out")
+        linear = isinstance(self.material, LinearElastic) and self.kinematics == "small"
+        if self.volumetric is not None and not (compiled or linear):
+            rule = "is for NeoHooke, J2 and LinearElastic of small strains: leave it out"
+            raise UserError.parameter("volumetric", self.volumetric, rule)
+        if self.volumetric is not None:
+            checks.one_of("volumetric", self.volumetric, ("mean", "points"))
+        if linear and self.volumetric == "mean":
+            self._check_mean()
         if not (compiled or isinstance(self.material, PointMaterial)):
             return
         if self.plane == "stress":
             raise UserError.parameter("plane", self.plane, f"must be strain or axisymmetric with {law}")
-        if self.volumetric is not None:
-            checks.one_of("volumetric", self.volumetric, ("mean", "points"))
+
+    def _check_mean(self) -> None:
+        """Check that linear elasticity with the mean dilatation suits the plane and the mass."""
+        if self.plane == "stress":
+            raise UserError.parameter("volumetric", self.volumetric, "must be points in plane stress")
+        if self.mass == CORRECTED:
+            raise UserError.parameter("volumetric", self.volumetric, f'must be points with mass="{CORRECTED}"')
 
     @property
     def axisymmetric(self) -> bool:
@@ -132,8 +145,10 @@ class Solid(Continuum):
 
     @property
     def mean_dilatation(self) -> bool:
-        """Whether `NeoHooke` and `J2` take the mean pressure of the cell: `volumetric`, or the element's default."""
-        return self.finite_element.mean_dilatation if self.volumetric is None else self.volumetric == "mean"
+        """Whether the pressure is the mean of the cell: `volumetric`, or the default."""
+        if self.volumetric is None:
+            return self.finite_element.mean_dilatation and isinstance(self.material, CompiledLaw)
+        return self.volumetric == "mean"
 
     @property
     def depth(self) -> float:
@@ -163,6 +178,11 @@ class Solid(Continuum):
             make = SmallInelasticAssembled if small else InelasticAssembled
             return make(linear, self.material, self.mean_dilatation, self._rayleigh)
         return linear if self.kinematics == "small" else FiniteAssembled(linear, self._rayleigh)
+
+    def _assembled(self, weighting: Weighting, massless: Indices | None) -> ElasticAssembled:
+        if self.mean_dilatation and isinstance(self.material, LinearElastic):
+            return assemble_mean_dilatation(self, weighting, massless)
+        return super()._assembled(weighting, massless)
 
     def kernels(self, theta: float | None) -> list[tuple[str, str]]:
         """Modules and calls for `kernel_cache.compile_ahead` in a run of this part with finite kinematics; theta: of
@@ -202,7 +222,11 @@ class Solid(Continuum):
             normal.append(np.einsum("cqn,cn->cq", self.cells.hoop, radial))
         elif self.plane == "strain":
             normal.append(np.zeros_like(normal[0]))
-        pressure = lam * sum(normal)
+        trace = sum(normal)
+        pressure = lam * trace
+        if self.mean_dilatation:
+            mean = (trace * self.cells.dx).sum(axis=1, keepdims=True) / self.cells.dx.sum(axis=1, keepdims=True)
+            pressure = (lam + 2 * mu / 3) * mean - 2 * mu / 3 * trace
         shears = [(1, 2), (0, 2), (0, 1)] if size == 3 else [(0, 1)]
         return np.stack(
             [pressure + 2 * mu * e for e in normal]

@@ -193,6 +193,7 @@ SMALL: dict[str, dict[str, Any]] = {
         "switch": 0.1, "duration": 0.3, "step": 5e-3, "solid_size": 0.01, "beam_size": 0.02, "fields_every": 1,
     },
     "glued_impact_3d": {"cells": 3, "ratio": 1},
+    "nested_cylinders": {"size": 0.02, "step": 2e-6, "duration": 1e-4},
     "glued_ring": {"order": 1, "ratio": 2.0},
     "hertz": {"cells": 8, "steps": 1},
     "hertz_sphere": {"cells": 8, "steps": 1},
