@@ -42,7 +42,7 @@ _STUCK = 1e-8  # variance of a slip velocity, relative to the first one, below w
 _MOST = 1.0 - 1e-8  # correlation of the slip along two tangents
 _STEP = 1.0  # of ln σ² in an iteration, at most
 _RELAXATION = 0.3  # share of the change that is taken, for gaps whose stiffness falls steeply as the motion grows
-_PATIENCE = 15  # iterations without a smaller change
+_PATIENCE = 25  # iterations without a smaller change, in which friction that sticks falls below `_STUCK`
 _SMALL = 1e-6  # size of motions at which supports are as at rest, relative to the largest gap
 _RETREATS = 30  # from iterates without a steady state
 _STARTS = 8  # sizes of the first motion, each four times the one before
@@ -495,7 +495,7 @@ class _Model:
             size = float(np.abs(residual).max())
             if size <= _BALANCED * scale:
                 return q, each, means
-            tangent = scipy.linalg.block_diag(*(item.stiffness for item in each if item.force.size))
+            tangent = scipy.linalg.block_diag(np.zeros((0, 0)), *(item.stiffness for item in each))
             matrix = np.diag(self.basis.stiffness) + rows.T @ tangent @ rows
             step, share = -np.linalg.lstsq(matrix, residual, rcond=1e-14)[0], 1.0
             while True:

@@ -351,6 +351,12 @@ def test_friction_under_the_weight():
     assert float(support["work_rate"]) == pytest.approx(power / 0.02)
 
 
+def test_a_steady_load_along_a_rigid_floor_does_not_matter():
+    system, end = slider(aq.Coulomb(0.02))
+    pushed = replace(system, gravity=(3.0, -10.0))
+    assert float(shaken(pushed, end)["rms_x"]) == pytest.approx(float(shaken(system, end)["rms_x"]), rel=1e-6)
+
+
 def test_friction_in_the_plane_is_isotropic():
     system, end = slider(aq.Coulomb(0.02), axes=3)
     response = shaken(system, end, ("x", "y"))
