@@ -126,8 +126,9 @@ def statistical_linearisation(
     * The rod of `rod_in_grid` in its loose grid, 30 µm, K/k = 120 and 1200, under turbulence that falls above 40 Hz:
       the rms is 29 % too small (± 1 %, residual 1.2), without friction 26 %, in this grid alone 27 %, with a gap of
       95 µm 34 %. One mass between these stops, as stiff as the rod there, under the same spectrum: 19 %; under white
-      noise: 11 %, by the exact density. A preloaded grid whose dimples open as the rod rocks moves in its middle by
-      |θ|, which has no linear part: alone, 0.1 µm instead of 1.6 µm. Work rates are 0.26 to 1.1 of those of the runs.
+      noise: 11 %, by the exact density. In the middle of the preloaded grid alone: 0.1 µm instead of 1.6 µm,
+      presumably as dimples that open when the rod rocks move it by |θ|, which has no linear part. Work rates are
+      0.26 to 1.1 of those of the runs.
 
     UserError for systems without nonlinear support, loads that vary in time in another way, unstable or undamped
     systems, loads that excite no support, and friction that sticks.
