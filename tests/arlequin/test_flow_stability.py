@@ -112,6 +112,15 @@ def test_flutter_that_ends_between_two_velocities_is_found():
     np.testing.assert_allclose(scan["onset_velocity"].values / unit, exact, rtol=1e-5)
 
 
+def test_round_off_of_large_systems_is_no_growth():
+    """Without damping Re λ = 0: a pinned pipe, by Arnoldi's iteration with a shift near a growing eigenvalue, buckles
+    at 2π, its second Euler load, and its growing modes meet once above."""
+    system, unit = pipe("pinned-pinned", 0.1, cells=36)
+    scan = aq.critical_velocity(system, unit * np.array([6.2, 6.45]), tolerance=1e-4)
+    assert scan["onset_kind"].values.tolist() == ["divergence", "divergence", "restabilised"]
+    assert scan["onset_velocity"].values[1] / unit == pytest.approx(2.0 * np.pi, rel=2e-4)
+
+
 @pytest.mark.parametrize("damping", [0.0, 1e-5])
 def test_two_modes_that_meet_flutter_in_a_narrow_window(damping):
     """ü + c u̇ + diag(1, 1.5) u + U² (0.4 κ; −κ 0) u = 0: μ = (k₁ + k₂)/2 ± i√(κ²U⁴ − (k₁ − k₂)²/4) grows where its root
