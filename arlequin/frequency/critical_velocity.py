@@ -14,7 +14,7 @@ import scipy.optimize
 import scipy.sparse as sp
 
 from arlequin.frequency.complex_factor import Factors
-from arlequin.frequency.eigenvalue_paths import ModesAt, eigenvalue_slopes, matched, uncertain_halves
+from arlequin.frequency.eigenvalue_paths import ModesAt, matched, uncertain_halves, with_slopes
 from arlequin.frequency.linearised import ContactState, Linearised, linearised
 from arlequin.frequency.quadratic_pencil import Complex, QuadraticPencil, grows
 from arlequin.models import checks
@@ -94,7 +94,7 @@ class _Scan:
         values, vectors = pencil.near(self.shift, 2 * self.count)
         left = transposed.near(self.shift, 2 * self.count)
         change = self._changes[0], 2.0 * velocity * self._changes[1]
-        return values, eigenvalue_slopes(values, vectors, left, pencil.matrices[:2], change, self.shift)
+        return with_slopes(values, vectors, left, pencil.matrices, change, self.shift)
 
     @cached_property
     def _changes(self) -> tuple[sp.csr_array, sp.csr_array]:

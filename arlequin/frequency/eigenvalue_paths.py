@@ -43,26 +43,30 @@ class ModesAt:
         return int(grows(self.values, self.scale).sum())
 
 
-def eigenvalue_slopes(
+def with_slopes(
     values: Complex,
     right: Complex,
     left: tuple[Complex, Complex],
-    pencil: tuple[sp.csr_array, sp.csr_array],
+    pencil: tuple[sp.csr_array, sp.csr_array, sp.csr_array],
     change: tuple[sp.csr_array, sp.csr_array],
     scale: float,
-) -> Complex:
-    """dλ/dU (m,) of eigenvalues λ (m,) of λ²M + λD + K with vectors x (n, m), right,
+) -> tuple[Complex, Complex]:
+    """Eigenvalues λ (m,) of Q(λ) = λ²M + λD + K with vectors x (n, m), right, to the product of the errors of both
+    vectors, and dλ/dU (m,),
 
-        dλ/dU = −wᵀ(λ dD/dU + dK/dU) x / wᵀ(2λM + D) x,
+        λ − wᵀQ(λ)x / wᵀ(2λM + D)x,   dλ/dU = −wᵀ(λ dD/dU + dK/dU) x / wᵀ(2λM + D) x,
 
-    w the vector of the transposed matrices. left: their eigenvalues and vectors; pencil: M and D; change: dD/dU and
-    dK/dU, of eigenvalues with several vectors the eigenvalues of (Wᵀ(2λM + D)X)⁻¹ Wᵀ(…)X; 0 of rigid motions, and where
-    the left vector is not among those given.
+    w the vector of the transposed matrices. left: their eigenvalues and vectors; pencil: M, D and K; change: dD/dU and
+    dK/dU. Of eigenvalues with several vectors λ stays, and the slopes are the eigenvalues of (Wᵀ(2λM + D)X)⁻¹ Wᵀ(…)X;
+    slopes are 0 of rigid motions, and where the left vector is not among those given.
 
     Source: Tisseur & Meerbergen, SIAM Rev. 43 (2001) 235–286, §2; Lancaster, Numer. Math. 6 (1964) 377–387.
     """
-    slopes = np.zeros(values.size, dtype=complex)
-    size: Any = pencil[0] @ (right * (2.0 * values)) + pencil[1] @ right
+    values, slopes = values.copy(), np.zeros(values.size, dtype=complex)
+    mass, damping, stiffness = pencil
+    inertia, resistance = mass @ right, damping @ right
+    size: Any = 2.0 * inertia * values + resistance
+    residual = (inertia * values + resistance) * values + stiffness @ right
     moved = change[0] @ (right * values) + change[1] @ right
     remaining = np.abs(values) > RIGID * scale
     while remaining.any():
@@ -74,8 +78,12 @@ def eigenvalue_slopes(
         if partners.size != same.size:
             continue
         w = left[1][:, partners].T
-        slopes[same] = np.linalg.eigvals(-np.linalg.pinv(w @ size[:, same]) @ (w @ moved[:, same]))
-    return slopes
+        inverse = np.linalg.pinv(w @ size[:, same])
+        slopes[same] = np.linalg.eigvals(-inverse @ (w @ moved[:, same]))
+        step = -(inverse @ (w @ residual[:, same]))[0, 0]
+        if same.size == 1 and abs(step) <= width:
+            values[same] += step if value.imag else step.real
+    return values, slopes
 
 
 def matched(before: ModesAt, after: ModesAt, first: Any = slice(None), second: Any = slice(None)) -> Indices:

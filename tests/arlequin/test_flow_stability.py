@@ -112,6 +112,16 @@ def test_flutter_that_ends_between_two_velocities_is_found():
     np.testing.assert_allclose(scan["onset_velocity"].values / unit, exact, rtol=1e-5)
 
 
+def test_round_off_of_large_systems_is_no_growth():
+    """A pinned pipe without damping, by Arnoldi's iteration with a shift next to a growing eigenvalue: between 2π and
+    the velocity at which the two modes that buckle meet, Re λ of all others is 0."""
+    system, unit = pipe("pinned-pinned", 0.1, cells=60)
+    scan = aq.critical_velocity(system, unit * np.array([6.355, 6.357, 6.36]), tolerance=1e-4)
+    assert scan["onset_kind"].values.tolist() == ["divergence"]
+    rates = np.sort(scan["growth_rate"].values, axis=1)
+    assert (rates[:, 2:] > 1.0).all() and np.abs(rates[:, :2]).max() < 1e-9
+
+
 @pytest.mark.parametrize("damping", [0.0, 1e-5])
 def test_two_modes_that_meet_flutter_in_a_narrow_window(damping):
     """ü + c u̇ + diag(1, 1.5) u + U² (0.4 κ; −κ 0) u = 0: μ = (k₁ + k₂)/2 ± i√(κ²U⁴ − (k₁ − k₂)²/4) grows where its root
