@@ -18,7 +18,15 @@ Linear parts have the mean dilatation of each cell (B̄), neo-Hookean ones anywa
 Contact acts on velocities: the loss at impact is in the column `impact`; without contact kinetic and strain energy are
 constant, to round-off in linear parts. Contact force and acceleration of the core are compared with the all-fine model
 below the frequency `cut`, by the same filter (Butterworth of order 4, zero phase), as relative L2 errors. Most of the
-error is that of the coarse cells: a conforming mesh of their size errs more.
+error is that of the coarse cells: a conforming mesh of their size errs more. Errors at cut=1000 over 2 ms, change of
+kinetic and strain energy after the last contact, and processor time per step without and with the set-up:
+
+    law, size, ratio            force    core     change of energy      all fine    ms per step     all fine
+    linear, 6 mm, 0.8           0.08 %   0.23 %   1.5e-15               1.7e-15     SPEED
+    neo-Hooke, 6 mm, 0.8        0.10 %   0.64 %   4.0e-5                4.3e-5
+    linear, 4 mm, 1/3           2.1 %    2.8 %    2.8e-15               2.6e-15
+    linear, 8 mm, 0.8           1.1 %    1.3 %
+    conforming 10 mm for 8 mm   1.2 %    2.1 %
 """
 
 from dataclasses import replace
@@ -163,7 +171,7 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
         "impact_loss": aq.Scalar(float(energy.sel(kind="impact")[-1]) / start, "1", "loss at impacts / initial energy"),
         "scheme_energy": aq.Scalar(scheme_change(result), "1", "energy of the scheme / initial energy"),
         "flight_change": aq.Scalar(flight_change(result), "1", "change of energy without contact / initial energy"),
-        "final_momentum": aq.Scalar(momentum, "kg m/s", "momentum along z at the end"),
+        "final_momentum": aq.Scalar(momentum, "N s", "momentum along z at the end"),
         "core_velocity": aq.Scalar(
             float(result["part/core"].dataset["momentum"].sel(component="z")[-1] / result["part/core"].dataset["mass"]),
             "m/s", "velocity of the core along z at the end",
