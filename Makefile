@@ -11,7 +11,7 @@ KERNELS = `grep -rl --include='*.py' 'mark\.kernels' tests`
 # PETSC=1 sets up PETSc, too, for runs on several ranks
 export PETSC
 
-.PHONY: demo test slow lint bench docs setup setup-run
+.PHONY: demo test slow lint bench docs paper setup setup-run
 .DEFAULT_GOAL := test
 
 setup:
@@ -49,3 +49,8 @@ bench: setup
 docs: setup
 	$(BIN)/sphinx-build -q -a -E -W --keep-going -b html docs docs/build/html
 	@echo "open docs/build/html/index.html"
+
+# the paper as HTML, and as PDF where pandoc and TeX or typst are installed; figures that are missing are drawn first
+paper: setup
+	@$(BIN)/python paper/figures.py
+	@$(BIN)/python paper/render.py

@@ -139,6 +139,7 @@ def test_the_gallery_sizes_name_cases_and_their_parameters():
     from arlequin.cases.case.parameters import make
 
     sizes = tomllib.loads((DOCS / "gallery.toml").read_text(encoding="utf-8"))
+    sizes.pop("first")
     assert set(sizes) <= set(registry.NAMES)
     for name, given in sizes.items():
         make(registry.load(name).parameters, given)
@@ -269,6 +270,46 @@ def test_the_gallery_runs_a_case(extensions, tmp_path):
     assert all((tmp_path / "kept" / figure).stat().st_size > 1000 and said for figure, said in about["figures"])
 
 
+def test_the_figures_that_open_the_gallery(extensions, tmp_path):
+    """Six, each with its command, of cases or of pages whose code writes them."""
+    import figures
+    import gallery
+
+    entries = gallery.settings()["first"]
+    assert len(entries) == 6 and all({"figure", "caption"} < set(entry) for entry in entries)
+    known = set(_parser()._subparsers._group_actions[0].choices)
+    for entry in entries:
+        shown = gallery.opening(entry)
+        words = [command.split() for command in shown.commands]
+        if "case" in entry:
+            assert [w[0] for w in words] == ["arlequin"] * 2 and {w[1] for w in words} <= known
+            assert words[0][2] == entry["case"] and shown.link == f"{entry['case']}.md"
+            assert f'"{entry["figure"]}' in Path(registry.load(entry["case"]).module.__file__).read_text(
+                encoding="utf-8"
+            )
+        else:
+            assert entry["page"] in figures.PAGES and (ROOT / words[0][2]).samefile(DOCS / f"{entry['page']}.md")
+            assert f'savefig("{entry["figure"]}.png")' in (DOCS / f"{entry['page']}.md").read_text(encoding="utf-8")
+
+
+def test_the_gallery_opens_with_figures_that_exist(extensions, tmp_path, monkeypatch):
+    import gallery
+
+    first = {"case": "bar_wall", "figure": "contact", "caption": "A bar."}
+    page = {"page": "how-to/sweep", "figure": "no such", "caption": "None."}
+    monkeypatch.setattr(gallery, "settings", lambda: {"first": [first, page], "bar_wall": {"elements": 20}})
+    warned = []
+    monkeypatch.setattr(gallery.logger, "warning", lambda message, *values, **_: warned.append(message % values))
+    ran = gallery.Shown("bar_wall", ("elements=20",), tmp_path, {"figures": [["bar_wall-contact.png", "C"]]})
+    found = gallery.openings([ran], tmp_path)
+    text = gallery.index([ran], {"bar_wall": "A line."}, True, found)
+    assert text.index("bar_wall-contact.png") < text.index("## All cases") < text.index('<div class="gallery">')
+    assert "[`bar_wall`](bar_wall.md): A bar." in text and "$ arlequin run bar_wall elements=20" in text
+    assert [figure.title for figure in found] == ["`bar_wall`"] and len(warned) == 1 and "no such" in warned[0]
+    # a case that did not run has no figure, and no warning of its own
+    assert gallery.openings([gallery.Shown("bar_wall", (), tmp_path, why="not run")], tmp_path) == []
+
+
 @pytest.mark.slow
 def test_a_case_out_of_tolerance_or_failed_is_shown(extensions, tmp_path, monkeypatch):
     import gallery
@@ -278,7 +319,7 @@ def test_a_case_out_of_tolerance_or_failed_is_shown(extensions, tmp_path, monkey
     out = gallery.Shown("bar_wall", (), tmp_path, kept_run(tmp_path, source, "OUT"))
     assert out.wrong == ["force"]
     assert '<td class="out">OUT</td>' in gallery.page(out, "A line.", "A line.")
-    assert "OUT" in gallery.index([out], {"bar_wall": "A line."}, True)
+    assert "OUT" in gallery.index([out], {"bar_wall": "A line."}, True, [])
 
     monkeypatch.setattr(gallery, "words_of", lambda name: ("elements=0",))
     failed = gallery.shown("bar_wall", tmp_path / "store", False)

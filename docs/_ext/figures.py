@@ -23,7 +23,7 @@ logger = logging.getLogger(__name__)
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 HOW_TO = ("sweep", "gradients", "uncertainty", "fatigue", "wear-life")
-PAGES = ("tour", *(f"how-to/{name}" for name in HOW_TO), "speed")
+PAGES = ("tour", *(f"how-to/{name}" for name in HOW_TO), "answers/contact-gradients", "speed")
 LIMIT = 300  # s
 
 

@@ -1,9 +1,10 @@
 """The gallery: pages of all cases with figures and checks, computed when the site is built.
 
-A case is run by `run_case.py`, `gallery_workers` at a time, with the parameters of `docs/gallery.toml`. Its outcome is
-stored in `docs/build/runs` and reused as long as the parameters and all project files that it used are unchanged. A
-case that fails or is out of tolerance is shown and gives a warning: `make docs` fails after building the site.
-`ARLEQUIN_GALLERY=off` (or `-D gallery_run=0`) builds the pages from stored outcomes only.
+The first page opens with the figures of the list `first` of `docs/gallery.toml`, of cases or of pages, with caption and
+command. A case is run by `run_case.py`, `gallery_workers` at a time, with the parameters of `docs/gallery.toml`. Its
+outcome is stored in `docs/build/runs` and reused as long as the parameters and all project files that it used are
+unchanged. A case that fails or is out of tolerance is shown and gives a warning: `make docs` fails after building the
+site. `ARLEQUIN_GALLERY=off` (or `-D gallery_run=0`) builds the pages from stored outcomes only.
 """
 
 from __future__ import annotations
@@ -50,10 +51,56 @@ class Shown:
         return [row[0] for row in self.about.get("checks", ()) if row[-1] == "OUT"]
 
 
+@dataclass(frozen=True)
+class Opening:
+    """A figure that opens the gallery: its file and link from docs/gallery, caption, and the commands that draw it."""
+
+    file: str
+    link: str
+    title: str
+    caption: str
+    commands: tuple[str, ...]
+
+
+def settings() -> dict[str, Any]:
+    """Content of `docs/gallery.toml`: the list `first`, and the parameters of cases by name."""
+    return tomllib.loads((ROOT / "docs" / "gallery.toml").read_text(encoding="utf-8"))
+
+
 def words_of(name: str) -> tuple[str, ...]:
     """The parameters of a case in the gallery, as on a command line."""
-    sizes = tomllib.loads((ROOT / "docs" / "gallery.toml").read_text(encoding="utf-8"))
-    return tuple(f"{key}={str(value).lower()}" for key, value in sizes.get(name, {}).items())
+    return tuple(f"{key}={str(value).lower()}" for key, value in settings().get(name, {}).items())
+
+
+def opening(entry: dict[str, str]) -> Opening:
+    """An entry of the list `first`: {case or page, figure, caption}."""
+    if "case" in entry:
+        from arlequin.cases.case import registry
+
+        name = entry["case"]
+        compare = ("--compare",) if registry.load(name).has("comparisons") else ()
+        run = " ".join(["arlequin run", name, *words_of(name), *compare])
+        commands = run, f"arlequin plot runs/{name}.zarr"
+        return Opening(f"{name}-{entry['figure']}.png", f"{name}.md", f"`{name}`", entry["caption"], commands)
+    page = entry["page"]
+    stem = page.rpartition("/")[2]
+    file = f"../figures/{stem}-{entry['figure']}.png"
+    command = f"python docs/_ext/run_page.py docs/{page}.md figures"
+    return Opening(file, f"../{page}.md", stem.replace("-", " "), entry["caption"], (command,))
+
+
+def openings(cases: list[Shown], folder: Path) -> list[Opening]:
+    """The figures that open the gallery, if they exist; one that a case or page did not draw is a warning."""
+    files = {case.name: {file for file, _ in case.about.get("figures", ())} for case in cases}
+    found = []
+    for entry in settings().get("first", ()):
+        figure = opening(entry)
+        name = entry.get("case")
+        if figure.file in files[name] if name else (folder / figure.file).exists():
+            found.append(figure)
+        elif name is None or files[name]:
+            logger.warning("gallery: %s of the list `first` was not drawn", figure.file, type="gallery")
+    return found
 
 
 def kept(folder: Path) -> dict[str, Any]:
@@ -143,8 +190,8 @@ def page(case: Shown, line: str, text: str) -> str:
     return "\n".join(out) + "\n"
 
 
-def index(cases: list[Shown], lines: dict[str, str], runs: bool) -> str:
-    """The page of all cases, with one figure per case."""
+def index(cases: list[Shown], lines: dict[str, str], runs: bool, first: list[Opening]) -> str:
+    """The page of all cases: the figures that open it, and one figure per case."""
     cards = []
     for case in cases:
         figures = sorted(case.about.get("figures", ()), key=is_energies)
@@ -165,6 +212,10 @@ def index(cases: list[Shown], lines: dict[str, str], runs: bool) -> str:
         said += " This build runs no cases (`ARLEQUIN_GALLERY=off`); figures are those of earlier builds."
     out = ["# Gallery", "", "All built-in cases with their figures and checks, computed when this site was built, some"]
     out += ["of them smaller than by default (the parameters are on each page).", "", said, ""]
+    for figure in first:
+        out += [f"```{{figure}} {figure.file}", ":width: 80%", "", f"[{figure.title}]({figure.link}): {figure.caption}"]
+        out += ["```", "", "```text", *(f"$ {command}" for command in figure.commands), "```", ""]
+    out += ["## All cases", ""] if first else []
     out += ['<div class="gallery">', *cards, "</div>", "", "```{toctree}", ":hidden:", ""]
     return "\n".join([*out, *(case.name for case in cases), "```", ""])
 
@@ -197,7 +248,7 @@ def build(app: Sphinx) -> None:
             logger.warning("gallery: %s %s", case.name, case.why, type="gallery")
         if case.wrong:
             logger.warning("gallery: %s is out of tolerance: %s", case.name, ", ".join(case.wrong), type="gallery")
-    write(folder / "index.md", index(cases, registry.lines(), runs))
+    write(folder / "index.md", index(cases, registry.lines(), runs, openings(cases, folder)))
     for path in folder.iterdir():
         if path.name not in wanted:
             path.unlink()
