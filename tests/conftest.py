@@ -71,13 +71,13 @@ def blocks_of() -> Callable[..., AbstractContextManager[None]]:
 @pytest.fixture
 def side_advances(monkeypatch):
     """A list that grows by an entry with every large step of a side of `Multirate`."""
-    from arlequin.schemes.multirate import _Side
+    from arlequin.schemes.multirate_steps import Side
 
-    counted, right = [], _Side.advance
+    counted, right = [], Side.advance
 
     def advance(self, *arguments):
         counted.append(1)
         return right(self, *arguments)
 
-    monkeypatch.setattr(_Side, "advance", advance)
+    monkeypatch.setattr(Side, "advance", advance)
     return counted

@@ -125,21 +125,22 @@ def end_velocity(step, half, a, lift, v):
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def take_works(step, mass, half, before, after, load, next_load, drag, next_drag, sums):
-    """The works of a step, see `CentralWorks`; half (d,): v_{n+½}; drag, next_drag (d,): of dashpots, or none, (0,).
+def take_works(step, mass, half, moving, before, after, load, next_load, drag, next_drag, sums):
+    """The works of a step, see `CentralWorks`; half (d,): v_{n+½}; moving (d,): the same with the impulses that act at
+    the end of the step; drag, next_drag (d,): of dashpots, or none, (0,).
 
     The loops write to no array: otherwise the order of summation would depend on the distance of arrays in memory.
     """
     kinetic, end_force_work, external, internal, damping, loss = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for d in range(half.size):
         du = step * half[d]
-        kinetic += mass[d] * half[d] * half[d]
-        end_force_work += du * (next_load[d] - after[d])
+        kinetic += mass[d] * moving[d] * moving[d]
+        end_force_work += step * moving[d] * (next_load[d] - after[d])
         external += (load[d] + next_load[d]) * du
         internal += (before[d] + after[d]) * du
     for d in range(next_drag.size):
         du = step * half[d]
-        end_force_work -= du * next_drag[d]
+        end_force_work -= step * moving[d] * next_drag[d]
         damping += (drag[d] + next_drag[d]) * du
         loss += next_drag[d] * du
     sums[0], sums[1], sums[2] = 0.5 * (kinetic + end_force_work), 0.5 * external, 0.5 * internal
@@ -180,7 +181,7 @@ def _turning_work(laws, step, rows, normal, before, pushed, pressing, pushed_now
 
 
 @called_njit()
-def _imposed_accelerations(system, step, start_values, end_values, u, half, accelerations):
+def imposed_accelerations(system, step, start_values, end_values, u, half, accelerations):
     """Accelerations (p,) for the imposed motions of the next step: displacements at its end, or the mean velocity of
     both ends; start_values, end_values (p,): imposed values at its ends."""
     for g in range(accelerations.size):
@@ -312,7 +313,8 @@ def central_steps(
             works.reactions[n, g] = mass[d] * (half[d] - state.half[d]) + step * mean
         sums = works.sums[n]
         take_works(
-            step, mass, half, state.internal, buffers.internal, load, next_load, state.damping, buffers.damping, sums
+            step, mass, half, half, state.internal, buffers.internal, load, next_load, state.damping, buffers.damping,
+            sums,
         )  # fmt: skip
         if not np.isfinite(works.strain[n] + sums[0]):
             return n
@@ -325,7 +327,7 @@ def central_steps(
         # constrained acceleration of the next step
         pull[:] = 0.0
         state.constraint[:] = 0.0
-        _imposed_accelerations(system, step, imposed[n + 1], imposed[n + 2], u, half, buffers.imposed_acceleration)
+        imposed_accelerations(system, step, imposed[n + 1], imposed[n + 2], u, half, buffers.imposed_acceleration)
         for g in range(system.imposed.size):
             state.a[system.imposed[g]] = buffers.imposed_acceleration[g]
         if m:

@@ -51,14 +51,14 @@ from arlequin.schemes.compiled_system import SparseRows
 from arlequin.schemes.loop_data import FactoredOperators, LoopState, LoopSteps, StepRow, StepWorks
 from arlequin.solvers.passes import CondensedPasses
 
-# Work space of `_ends`: internal forces, averages of these and M v at the end of a step, damping forces at the start,
-# then their mean, and at the end (1, d); impulses of constraints and contact (d,), relative displacements (d,), momenta
-# of imposed dofs at the start (p,).
-_Buffers = namedtuple("_Buffers", "internal average inertia drag end_drag pulls relative imposed_momentum")
+# Work space of `end_step`: internal forces, averages of these and M v at the end of a step, damping forces at the
+# start, then their mean, and at the end (1, d); impulses of constraints and contact (d,), relative displacements
+# (d,), momenta of imposed dofs at the start (p,).
+EndBuffers = namedtuple("EndBuffers", "internal average inertia drag end_drag pulls relative imposed_momentum")
 
 
 @called_njit()
-def _ends(bulk, solids, external, solved, state, after, buffers, sums):
+def end_step(bulk, solids, external, solved, state, after, buffers, sums):
     """Completes a step from y (d,), φ (m,) and the impulses P (q,) on the contact's basis; returns the strain energy at
     its end, J. If the motion is not finite, it returns nan and does not change `state`.
 
@@ -165,7 +165,7 @@ def factored_steps(count, system, kernels, solvers, operators, solids, loads, st
         np.empty(independent_count), np.empty(imposed_dofs.size), np.empty(m + basis_rows),
     )  # fmt: skip
     chosen, half, border, constraint_residual, halved, imposed_y, imposed_rates = borrow(own_passes)
-    own_buffers = _Buffers(
+    own_buffers = EndBuffers(
         np.empty((1, size)), np.empty((1, state.lead.size)), np.empty((1, size)), np.empty((1, size)),
         np.empty((1, state.lead.size)), np.empty(size), np.empty(size), np.empty(imposed_dofs.size),
     )  # fmt: skip
@@ -272,7 +272,7 @@ def factored_steps(count, system, kernels, solvers, operators, solids, loads, st
             add_product(basis, y, slide)
             advance_sliding(laws, step, sliding, slide_buffers, impulse, status, trial)
         after = steps.flow[n : n + 1], steps.u[n : n + 1], steps.v[n : n + 1], works.reactions[n]
-        works.strain[n] = _ends(
+        works.strain[n] = end_step(
             bulk, solids, external[min(n, len(external) - 1)], (y, multipliers, on_basis), state, after, buffers,
             works.sums[n : n + 1],
         )  # fmt: skip

@@ -13,6 +13,10 @@ from arlequin.schemes.sub_steps import SubsteppedStepper
 from arlequin.step.scheme import Stepper
 from arlequin.system.assembly import Assembly
 
+# Degrees of freedom up to which constrained systems are stepped in the compiled loop on one thread: a step of the bulk
+# on all threads has 0.3 ms of Python around its kernels.
+_LARGEST_GLUED = 20_000
+
 
 @checked_call
 @dataclass(frozen=True)
@@ -71,6 +75,8 @@ class CentralDifference:
                     f"part '{part.name}': CentralDifference steps neither rigid parts nor viscous ones: take Theta"
                 )
         kinds: tuple[type[CentralStepper], ...] = BulkCentralStepper, CentralLoopStepper, CentralStepper
+        if assembly.constraints.shape[0] and assembly.dof_count <= _LARGEST_GLUED:
+            kinds = CentralLoopStepper, BulkCentralStepper, CentralStepper
         stepper = next(kind for kind in kinds if kind.takes(assembly))(assembly, step)
         if any(isinstance(part, Deforming) for part in assembly.parts):
             return SubsteppedStepper(assembly, stepper)

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,6 +75,15 @@ def factored_stepper(assembly: Assembly, coefficients: StepCoefficients, solver:
     return FactoredStepper(assembly, coefficients, bulk, passes)
 
 
+class GivenForces(NamedTuple):
+    """External forces in the b-equation (b, d), N·s, their means (b, d), N, or one of each if steady, and the values
+    (b, p) of imposed motions at the ends of steps."""
+
+    push: Array
+    external: Array
+    imposed: Array
+
+
 class FactoredStepper(CompiledStepper):
     """Steps by a bordered sparse factor, in blocks; the loop sums their works."""
 
@@ -101,8 +110,31 @@ class FactoredStepper(CompiledStepper):
         from arlequin.schemes._factored_loop_kernels import factored_steps
 
         self._pairing.needs_rerun()  # an error of the pairing in the block before is raised here, after its record
-        assembly, row, (before, after) = self._assembly, self._coefficients, self._coefficients.loads
+        assembly = self._assembly
         count = min(count, steps_in_block(assembly, _VALUES_PER_BLOCK))
+        count, (loads, averages), given = self._given_in_block(state, count)
+        now, steps = self._loop_state(state), LoopSteps.allocate(assembly, count)
+        configurations = self._pairing.allocate(count)
+        works = zeros_of(StepWorks, count, 5, (), assembly.imposed_dofs.size, types={})
+        taken = int(
+            called_with(
+                self._solver,
+                factored_steps,
+                (count, *self._system),
+                (
+                    self._operators, self._solids, tuple(given), tuple(now), tuple(steps), tuple(works),
+                    self._pairing.arguments(configurations), self._sliding(now, state),
+                ),
+            )
+        )  # fmt: skip
+        if not taken and self._pairing.needs_rerun():
+            return self._run_loop(state, count)
+        return LoopRun(now, loads, averages, given.external, steps, configurations, taken, works)
+
+    def _given_in_block(self, state: State, count: int) -> tuple[int, tuple[Array, Array], "GivenForces"]:
+        """Up to `count` steps for which loads and imposed motions can be evaluated: their number, the loads and their
+        averages (count + 1, d), N, at the ends of the steps, and what the loop takes from them."""
+        assembly, row, (before, after) = self._assembly, self._coefficients, self._coefficients.loads
         if self._is_steady(state):
             count, imposed = evaluate_fewer_on_error(partial(self._imposed_of, state), count)
             load_count, load = 1, state.scheme_state.load
@@ -115,23 +147,7 @@ class FactoredStepper(CompiledStepper):
         push = before * loads[:load_count] + after * loads[1 : load_count + 1]
         if row.on_force:
             push += row.on_force * np.where(assembly.free & ~assembly.massless, averages[:load_count], 0.0)
-        now, steps = self._loop_state(state), LoopSteps.allocate(assembly, count)
-        configurations = self._pairing.allocate(count)
-        works = zeros_of(StepWorks, count, 5, (), assembly.imposed_dofs.size, types={})
-        taken = int(
-            called_with(
-                self._solver,
-                factored_steps,
-                (count, *self._system),
-                (
-                    self._operators, self._solids, (push, external, imposed), tuple(now), tuple(steps), tuple(works),
-                    self._pairing.arguments(configurations), self._sliding(now, state),
-                ),
-            )
-        )  # fmt: skip
-        if not taken and self._pairing.needs_rerun():
-            return self._run_loop(state, count)
-        return LoopRun(now, loads, averages, external, steps, configurations, taken, works)
+        return count, (loads, averages), GivenForces(push, external, imposed)
 
     def _is_steady(self, state: State) -> bool:
         """Whether the loads and their averages are constant from a state on."""

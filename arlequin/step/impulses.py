@@ -1,6 +1,6 @@
 """Recorded contact impulses of a step: by point and by row of the contact basis, with slip and friction."""
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -82,9 +82,9 @@ class ContactImpulses:
         sums = {name: getattr(self, name) + getattr(other, name) for name in ("normal", "tangential", "spread")}
         return replace(self, **sums)
 
-    def stacked(self) -> "ContactImpulses":
-        """The impulses with a step axis of length 1."""
-        return ContactImpulses(**{field.name: getattr(self, field.name)[None] for field in fields(self)})
+    def stacked(self, count: int = 1) -> "ContactImpulses":
+        """The impulses with a step axis of length `count`."""
+        return ContactImpulses(**{name: np.repeat(value[None], count, axis=0) for name, value in vars(self).items()})
 
     def plus(self, other: "ContactImpulses") -> "ContactImpulses":
         """The sum with the impulses of a following sub-step; of two statuses the larger one."""

@@ -9,13 +9,14 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from arlequin.models.errors import UserError
-from arlequin.models.linalg.components import factorise_components
+from arlequin.models.linalg.components import equal_components, factorise_components
 from arlequin.models.linalg.matrix import symmetric_of_lower
 from arlequin.models.types import Array
 
 _DEPENDENT = 1e-12  # independent share of a constraint below which it is left out
 _SURELY = 1e-10  # pivots of Cholesky, as shares of the diagonal, above which rows are independent beyond doubt
 _FULL = 1500  # constraints up to which a sparse C A⁻¹ Cᵀ is factored as a full matrix
+_FEW = 100  # constraints from which the factor of one component of a field takes less time
 
 
 class Elimination(Protocol):
@@ -115,13 +116,17 @@ class SparseElimination:
 
 
 def constraint_factor(schur: sp.csr_array) -> tuple[NDArray[np.int64], Callable[[Array], Array]]:
-    """The independent constraints, and x ↦ S_CC⁻¹ x on these, of a sparse S_CC (m, m)."""
-    if schur.shape[0] > _FULL:
+    """The independent constraints, and x ↦ S_CC⁻¹ x on these, of a sparse S_CC (m, m): by one component of the field,
+    where there are many and all have the same matrix."""
+    count = schur.shape[0]
+    if count > _FULL:
         try:
-            return np.arange(schur.shape[0]), factorise_components(schur).solve
+            return np.arange(count), factorise_components(schur).solve
         except UserError:
             pass  # dependent constraints
     rows, upper = _independent_factor(schur.toarray())
+    if rows.size == count >= _FEW and equal_components(schur) is not None:
+        return rows, factorise_components(schur).solve
     if not rows.size:
         return rows, lambda x: x
     return rows, lambda x: scipy.linalg.lapack.dpotrs(upper, x, lower=0)[0]

@@ -146,8 +146,7 @@ def test_steps_are_those_of_the_general_scheme(name, short, monkeypatch):
     """short: nodes of the shortest run that is stepped before the constraints are solved; all nodes come after it."""
     monkeypatch.setattr("arlequin.schemes.central_bulk._SHORT", short)
     assembly = assemble(SYSTEMS[name]())
-    stepper, general = CENTRAL.prepare(assembly, 2e-7), CentralStepper(assembly, 2e-7)
-    assert isinstance(stepper, BulkCentralStepper)
+    stepper, general = BulkCentralStepper(assembly, 2e-7), CentralStepper(assembly, 2e-7)
     free = sum(np.diff(runs).sum() for runs, _ in stepper._spans)
     assert (free > 0) == (short == 1)
     start = start_fields(assembly, 2e-7, False)

@@ -7,6 +7,10 @@ import pytest
 import xarray
 
 import arlequin as aq
+from arlequin.schemes.multirate_loop import MultirateLoopStepper
+from arlequin.schemes.multirate_steps import MultirateStepper
+from arlequin.solvers.initial_state import start_fields
+from arlequin.system.assembly import assemble
 
 UNIT = aq.LinearElastic(young=1.0, density=1.0)
 SIZE, RATIO, WIDTH = 0.1, 3.7, 0.4
@@ -136,10 +140,43 @@ def test_contact_at_small_steps(pair: str) -> None:
 
 
 def test_one_pass_of_both_sides_is_enough(side_advances: list[int]) -> None:
-    """Without loads and contact the multipliers are known before the step is taken."""
-    result = aq.simulate(bars(), aq.Multirate(4), duration=4.0, step=0.08)
-    assert result.attrs["steps"] == 50
+    """Without loads and contact the multipliers are known before a single step is taken."""
+    assembly = assemble(bars())
+    stepper = aq.Multirate(4).prepare(assembly, 0.08)
+    state = stepper.start(*start_fields(assembly, 0.08, False))
+    for _ in range(50):
+        state, _ = MultirateStepper.advance(stepper, state)
     assert len(side_advances) <= 2 * 55
+
+
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("pair", PAIRS)
+def test_steps_of_the_loop_are_those_taken_one_by_one(pair: str) -> None:
+    """Under loads and moving supports, with dashpots: state, works, multipliers and reactions."""
+    mass, step = "lumped" if "central" in pair else "consistent", 0.4 * steps(pair, 3)
+    system = bars(mass)
+    coarse = aq.Bar(
+        "coarse", system.parts[0].mesh, UNIT, mass=mass, imposed={"left": {"x": lambda t: 0.1 * np.sin(9.0 * t)}}
+    )
+    fine = aq.Bar("fine", system.parts[1].mesh, UNIT, mass=mass, tractions={"right": lambda x, t: np.cos(7.0 * t)})
+    dashpot = aq.Spring("dashpot", fine.boundary("right"), stiffness=0.1, damping=0.2)
+    glued = aq.System([coarse, fine], [aq.Junction(coarse, fine)], springs=[dashpot], displacement=system.displacement)
+    assembly = assemble(glued)
+    stepper = aq.Multirate(3, *PAIRS[pair]).prepare(assembly, step)
+    assert isinstance(stepper, MultirateLoopStepper)
+    state = start = stepper.start(*start_fields(assembly, step, False))
+    end, batch = stepper.advance(start, 30)
+    each = []
+    for _ in range(len(batch)):
+        state, one = MultirateStepper.advance(stepper, state)
+        each.append(one)
+    for name in ("u", "v", "works", "multipliers", "reactions"):
+        expected = np.concatenate([getattr(one, name) for one in each])
+        assert np.abs(getattr(batch, name) - expected).max() <= 1e-11 * np.abs(expected).max(), name
+    for name in ("u", "v", "internal"):
+        expected = getattr(state, name)
+        assert np.abs(getattr(end, name) - expected).max() <= 1e-11 * np.abs(expected).max(), name
+    assert np.abs(batch.work["damping"]).max() > 0.0 and np.abs(batch.reactions).max() > 0.0
 
 
 def test_statistics_and_description() -> None:
