@@ -10,7 +10,7 @@ tangential velocity after the impact, ψ₂, and tangential impulse over μ m V_
 Fawcett (Wear 38, 1976)."""
 
 
-def section(cells: int = 3) -> Section:
+def section(cells: int = 2) -> Section:
     """Each angle is a run of its own."""
     rows = []
     for angle in ANGLES:
