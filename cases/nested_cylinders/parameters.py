@@ -23,6 +23,9 @@ class Parameters:
     law: Annotated[Literal["neo-hooke", "linear"], Quantity("", "large strains, or small ones")] = "neo-hooke"
     velocity: Annotated[float, Quantity("m/s", "velocity towards the rigid surface", positive)] = 35.0
     ratio: Annotated[float, Quantity("", "size of fine over coarse cells", within, 0.2, 1.0)] = 0.8
+    mediator: Annotated[
+        Literal["coarse", "fine"], Quantity("", "multipliers of the junction: of coarse or fine cells")
+    ] = "coarse"
     size: Annotated[float, Quantity("m", "size of the fine cells at the border of the zone", positive)] = 6e-3
     radius: Annotated[float, Quantity("m", "outer radius of the shell, half of its height", positive)] = 0.06
     shell_young: Young = 3e9
