@@ -72,7 +72,7 @@ class Regions:
         """The mesh of the chosen cells (c,), in the same order; borders: by name, cells (c,) whose common surface with
         the chosen ones is a boundary of this name. The face z = 0 is the boundary "contact"."""
         nodes, t = np.unique(self.mesh.t[:, chosen], return_inverse=True)
-        mesh = skfem.MeshHex1(self.mesh.p[:, nodes], t.reshape(8, -1))
+        mesh = skfem.MeshHex1(np.ascontiguousarray(self.mesh.p[:, nodes]), np.ascontiguousarray(t.reshape(8, -1)))
         facets = mesh.boundary_facets()
         corners = nodes[mesh.facets[:, facets]]
         names = {name: facets[np.isin(corners, self.mesh.t[:, cells]).all(axis=0)] for name, cells in borders.items()}
