@@ -166,4 +166,4 @@ def test_bad_input():
         with pytest.raises(UserError, match=words):
             Solid("block", mesh, COPPER, **more)
     with pytest.raises(UserError, match="volumetric"):
-        Solid("block", mesh, LinearElastic(young=1.0), plane="strain", volumetric="mean")
+        Solid("block", mesh, LinearElastic(young=1.0), plane="strain", kinematics="finite", volumetric="mean")
