@@ -215,7 +215,7 @@ SLOW = (
     Small("wave_junction", {"ratio": 3, "duration": 0.2, "time_ratio": 3}, 2, WAVE),
     Small("reflection_spectrum", {"ratio": 3, "count": 2}, 2, SPECTRUM),
     Small("junction_cantilever", {"duration": 2e-5}, 1),
-    Small("cantilever_overlap", {"size": 0.0127, "duration": 2e-5, "fields_every": 1}, 1),
+    Small("cantilever_overlap", {"size": 0.0127, "duration": 2e-5, "fields_every": 1}),
     Small("high_frequency", {"ratio": 3}, 2, WAVES),
     Small("hertz", {"cells": 8, "steps": 2}, 1),
     Small("hertz", {"cells": 6, "steps": 2, "partner": "block", "kind": "tri", "order": 2}, 1),

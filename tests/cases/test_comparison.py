@@ -36,7 +36,7 @@ COMPARED = {
     "cylinder_impact": {"size": 1e-3, "ratio": 3, "free": 4e-3, "overlap": 4e-3, "duration": 1e-5},
     "oblique_impact": {"shape": "disc", "cells": 2, "steps": 10},
     "glued_impact_3d": {"cells": 6, "duration": 1.0},
-    "nested_cylinders": {"size": 0.02, "step": 2e-6, "duration": 6e-5},
+    "nested_cylinders": {"size": 0.02, "step": 2e-6, "duration": 6e-5, "cut": 2e4},
     "spinning_block": {"steps": 20},
     "sdnv105": {"model": "elastic", "impacts": 1, "cells": 2, "step": 2e-3, "duration": 0.02},
     "rod_drop": {"length": 1.0, "cells": 8, "guides": 4, "duration": 0.1, "drop": 0.3},
