@@ -206,7 +206,9 @@ def test_errors():
         solid("quad", Wrong(1e9, 0.3, 1.0)).assemble().internal(np.zeros(24))
     with pytest.raises(aq.UserError, match="kinematics = 'finite': must be \"small\" with Hooke"):
         solid("quad", Hooke(1e9, 0.3, 1.0), kinematics="finite")
-    with pytest.raises(aq.UserError, match="volumetric = 'mean': is for NeoHooke, J2 and LinearElastic of small strains"):
+    with pytest.raises(
+        aq.UserError, match="volumetric = 'mean': is for NeoHooke, J2 and LinearElastic of small strains"
+    ):
         solid("quad", Hooke(1e9, 0.3, 1.0), volumetric="mean")
     mesh = SHAPES["quad"][0]
     with pytest.raises(aq.UserError, match="plane = 'stress': must be strain or axisymmetric with Hooke"):
