@@ -189,27 +189,13 @@ def _second_order(mesh: Mesh) -> bool:
 
 
 def _inverted(element: Any, nodes: Array, points: Array, X: Array, failure: str | None) -> tuple[Array, Array]:
-    """`to_reference` for the map Σ_a N_a(X) x_a with nodes x_a (axis, a, p), from an initial guess X (axis, p, q).
+    """`to_reference` for the map Σ_a N_a(X) x_a with nodes x_a (axis, a, p), from an initial guess X (axis, p, q): each
+    cell iterates until its points are reached or far.
 
     failure: line of the error where a point is not reached; None: its X is nan.
     """
     start = nodes[:, :1]
     local, nodes = points - start[:, 0, :, None], nodes - start
-    if failure is None:
-        return _partly_inverted(element, nodes, local, X)
-    for _ in range(_NEWTON):
-        correction, inverse = _newton_step(element, nodes, local, X)
-        X = X + correction
-        # quadratic convergence: the remaining error is the square of the correction
-        if np.abs(correction).max(initial=0.0) < _CONVERGED:
-            return X, inverse
-        if not np.isfinite(X).all():
-            break
-    raise UserError(f"overlap of meshes: {failure}", code=1)
-
-
-def _partly_inverted(element: Any, nodes: Array, local: Array, X: Array) -> tuple[Array, Array]:
-    """`_inverted` of points that need not be in their cells: each cell iterates until its points are reached or far."""
     X, inverse = X.copy(), np.full((len(X), *X.shape), np.nan)
     reached, left = np.zeros(X.shape[1:], dtype=bool), np.arange(X.shape[1])
     with np.errstate(all="ignore"):
@@ -218,9 +204,12 @@ def _partly_inverted(element: Any, nodes: Array, local: Array, X: Array) -> tupl
                 break
             correction, inverse[:, :, left] = _newton_step(element, nodes[:, :, left], local[:, left], X[:, left])
             X[:, left] += correction
+            # quadratic convergence: the remaining error is the square of the correction
             reached[left] = np.abs(correction).max(axis=0) < _CONVERGED
             near = np.abs(X[:, left]).max(axis=0) < _FAR
             left = left[(near & ~reached[left]).any(axis=1)]
+    if failure is not None and not reached.all():
+        raise UserError(f"overlap of meshes: {failure}", code=1)
     return np.where(reached, X, np.nan), inverse
 
 
