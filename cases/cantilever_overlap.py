@@ -23,7 +23,7 @@ from arlequin.cases.case.checks import Check
 from arlequin.cases.case.comparison import comparison
 from arlequin.cases.case.parameters import Quantity
 from arlequin.cases.reference import schwarz_cantilever
-from arlequin.cases.shared.cantilever import LEAST_FRAMES, first_frequency, motion_error, tip_motion
+from arlequin.cases.shared.cantilever import LEAST_FRAMES, cut_frequency, motion_error, tip_motion
 from arlequin.cases.shared.figures import tip_figure
 from arlequin.cases.shared.impact import energy_checks
 from arlequin.cases.shared.vocabulary import Density, FieldsEvery, Poisson, Young
@@ -82,7 +82,7 @@ class Parameters:
     @property
     def cut(self) -> float:
         """Frequency below which motions are compared, Hz."""
-        return 5.0 * first_frequency(self.young, self.density, self.height, self.length)
+        return cut_frequency(self.young, self.density, self.height, self.length)
 
 
 def _part(p: Parameters, name: str, planes: tuple[float, ...], size: float, scheme: SchemeOfPart) -> aq.Solid:

@@ -28,11 +28,6 @@ class Section:
         return "\n".join(lines) + "\n"
 
 
-def number(value: float, digits: int = 4) -> str:
-    """The value with so many significant digits."""
-    return f"{value:.{digits}g}"
-
-
 def machine() -> str:
     """Processor, cores, interpreter and packages of this run."""
     name = platform.processor() or platform.machine()
