@@ -207,9 +207,8 @@ def critical_velocity(
     points = scan.between(given, tolerance)
     rows = _followed(points)
     onsets = _onsets(scan, points, rows)
-    at_given = np.array(
-        [row for point, row in zip(points, rows, strict=True) if point.velocity in set(speeds.tolist())]
-    )
+    chosen = set(speeds.tolist())
+    at_given = np.array([row for point, row in zip(points, rows, strict=True) if point.velocity in chosen])
     return _dataset(speeds, at_given, onsets)
 
 
