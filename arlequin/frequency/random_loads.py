@@ -258,7 +258,7 @@ class CorrelatedForce(_OnBeam):
         # values of the force at the quadrature points of the cells from its moments ∫ L_j q ds
         legendre = legvander(2.0 * (s - low[:, None]) / lengths[:, None] - 1.0, _DEGREE)
         legendre *= (2.0 * np.arange(_DEGREE + 1) + 1.0) / lengths[:, None, None]
-        values = sp.block_diag(list(legendre), format="csr")
+        values = sp.block_diag([sp.csr_array(rows) for rows in legendre], format="csr")
         moments = sp.csr_array(values.T @ sp.csr_array(lines))
         field_of = _CellField.of(lengths[order], self.correlation)
 

@@ -172,8 +172,8 @@ def _mode_map(base: Assembly, assembly: Assembly) -> sp.csr_array | None:
         if isinstance(old, ModalAssembled) and isinstance(new, ModalAssembled) and old is not new:
             any_modal = True
             mixed = old.basis.T @ (old.nodal.mass @ new.basis)
-            modal_map = scipy.linalg.inv(mixed)
-            block = sp.block_diag([modal_map, np.eye(at.stop - at.start - len(modal_map))])
+            modal_map = sp.csr_array(scipy.linalg.inv(mixed))
+            block = sp.block_diag([modal_map, sp.eye_array(at.stop - at.start - modal_map.shape[0])])
         blocks.append(block)
     return sp.csr_array(sp.block_diag(blocks, format="csr")) if any_modal else None
 

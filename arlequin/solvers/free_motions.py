@@ -55,7 +55,7 @@ def free_motions(assembly: Assembly, max_motions: int = MAX_MOTIONS) -> list[Fre
     count = int(bounds[-1])
     if not 0 < count <= max_motions:
         return []
-    motions = sp.csr_array(sp.block_diag([piece for piece, _ in pieces], format="csr"))
+    motions = sp.csr_array(sp.block_diag([sp.csr_array(piece) for piece, _ in pieces], format="csr"))
     rows = [assembly.constraints]
     if assembly.links.any:
         rows.append(assembly.links.rows[assembly.links.stiffness > 0.0])
