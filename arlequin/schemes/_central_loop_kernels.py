@@ -11,7 +11,7 @@ import numpy as np
 from arlequin.models.kernel_cache import called_njit, njit
 from arlequin.multilevel.laws._sum_kernels import sum_laws
 from arlequin.multilevel.solvers._borrow_kernels import borrow, hold
-from arlequin.multilevel.solvers._dense_kernels import full_dot, solve_lower, solve_lower_transposed
+from arlequin.multilevel.solvers._dense_kernels import full_dot, solve_envelope, solve_envelope_transposed
 from arlequin.multilevel.solvers._kernels import allocate_factor
 from arlequin.multilevel.solvers._sliding_kernels import SlidingPoints
 from arlequin.schemes._configuration_kernels import (
@@ -65,7 +65,7 @@ def _change_rates(operators, constraints, rates, buffers, multipliers, pull):
     """Adds φ = S⁻¹ `rates` (m,), S = C M⁻¹Cᵀ, to `multipliers`, and Cᵀφ to `pull` (d,)."""
     for i in range(operators.independent.size):
         buffers.halved[i] = rates[operators.independent[i]]
-    solve_lower(operators.lower, 0, buffers.halved)
+    solve_envelope(operators.lower, operators.first, buffers.halved)
     _add_multipliers(operators, constraints, buffers, multipliers, pull)
 
 
@@ -80,7 +80,7 @@ def _hold_constraints(operators, constraints, impulse, buffers, multipliers, pul
 @called_njit()
 def _add_multipliers(operators, constraints, buffers, multipliers, pull):
     """As `_change_rates`, from L⁻¹ S φ (k,), S = L Lᵀ, in `buffers.halved`."""
-    solve_lower_transposed(operators.lower, buffers.halved)
+    solve_envelope_transposed(operators.lower, operators.first, buffers.halved)
     buffers.multipliers[:] = 0.0
     for i in range(operators.independent.size):
         buffers.multipliers[operators.independent[i]] = buffers.halved[i]
@@ -91,13 +91,11 @@ def _add_multipliers(operators, constraints, buffers, multipliers, pull):
 
 @called_njit()
 def _rate_defect(constraints, step, half, a, buffers):
-    """Writes −C (v_{n−½} + Δt a)/Δt (m,) to `buffers.rates`."""
-    buffers.multipliers[:] = 0.0
+    """Writes −C (v_{n−½}/Δt + a) (m,) to `buffers.rates`."""
+    for d in range(a.size):
+        buffers.relative[d] = -half[d] / step - a[d]
     buffers.rates[:] = 0.0
-    add_product(constraints, half, buffers.multipliers)
-    add_product(constraints, a, buffers.rates)
-    for r in range(buffers.rates.size):
-        buffers.rates[r] = -buffers.multipliers[r] / step - buffers.rates[r]
+    add_product(constraints, buffers.relative, buffers.rates)
 
 
 @njit(cache=True, nogil=True, fastmath={"contract"})

@@ -12,7 +12,7 @@ import numpy as np
 from arlequin.models.kernel_cache import called_njit, njit
 from arlequin.models.linalg._bordered_kernels import backward_pass
 from arlequin.multilevel.laws._layer_gap_kernels import carry_gaps
-from arlequin.multilevel.solvers._dense_kernels import solve_lower_transposed
+from arlequin.multilevel.solvers._dense_kernels import solve_envelope_transposed
 from arlequin.multilevel.solvers._kernels import GAP_LEVEL, STICK, VELOCITY_LEVEL, allocate_factor, onset_closing
 from arlequin.multilevel.solvers.closing import LEAST
 from arlequin.multilevel.solvers.problem import ACTS, STICKS
@@ -633,7 +633,7 @@ def _respond(mass, free, on_basis, multipliers, change):
     for i in range(independent_count):
         for q in range(on_basis.size):
             halved[i] -= mass.root[i, q] * on_basis[q]
-    solve_lower_transposed(mass.lower, halved)
+    solve_envelope_transposed(mass.lower, mass.first, halved)
     for i in range(independent_count):
         push[mass.kept[i]] = multipliers[mass.kept[i]] = halved[i]
     for q in range(on_basis.size):

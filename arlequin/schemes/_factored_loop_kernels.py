@@ -12,7 +12,7 @@ import numpy as np
 from arlequin.models.kernel_cache import called_njit, njit
 from arlequin.models.linalg._bordered_kernels import backward_pass, forward_pass
 from arlequin.multilevel.solvers._borrow_kernels import borrow, hold
-from arlequin.multilevel.solvers._dense_kernels import full_dot, solve_lower, solve_lower_transposed
+from arlequin.multilevel.solvers._dense_kernels import full_dot, solve_envelope, solve_envelope_transposed
 from arlequin.multilevel.solvers._kernels import allocate_factor
 from arlequin.multilevel.solvers._sliding_kernels import SlidingPoints
 from arlequin.multilevel.solvers._spring_kernels import stretch_springs
@@ -208,7 +208,7 @@ def factored_steps(count, system, kernels, solvers, operators, solids, loads, st
         forward_pass(passes.bordered, chosen, right, half, border)
         for i in range(independent_count):
             halved[i] = constraint_residual[passes.kept[i]] - border[passes.kept[i]]
-        solve_lower(passes.lower, 0, halved)
+        solve_envelope(passes.lower, passes.first, halved)
         iterations, residual, singular, any_active = 0, 0.0, False, False
         if points:
             displacement, velocity, end, ahead = (
@@ -256,7 +256,7 @@ def factored_steps(count, system, kernels, solvers, operators, solids, loads, st
                     halved[i] -= passes.root[i, q] * border[m + q]
         else:
             traction[:] = 0.0
-        solve_lower_transposed(passes.lower, halved)
+        solve_envelope_transposed(passes.lower, passes.first, halved)
         for r in range(m):
             border[r] = multipliers[r] = 0.0
         for i in range(independent_count):

@@ -76,14 +76,15 @@ class FactoredOperators(NamedTuple):
 
 class CentralOperators(NamedTuple):
     """Operators of central differences with a diagonal mass: Δt, M⁻¹ (d,), 0 on dofs that are not free, W (q, q) of the
-    contact's basis under the constraints, and independent (k,), lower (k, k), root (k, q) of C M⁻¹Cᵀ, see
-    `FullElimination.arrays`; method, rho, proximal as in `StepOperators`."""
+    contact's basis under the constraints, and independent (k,), lower (k, k), first (k,), root (k, q) of C M⁻¹Cᵀ,
+    see `FullElimination.arrays`; method, rho, proximal as in `StepOperators`."""
 
     step: float
     inverse: Array
     delassus: Array
     independent: NDArray[np.int64]
     lower: Array
+    first: NDArray[np.int64]
     root: Array
     method: int
     rho: float

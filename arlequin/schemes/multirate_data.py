@@ -36,8 +36,7 @@ class SideSteps(NamedTuple):
 
 class SideArguments(NamedTuple):
     """A side as the loop reads it. implicit: θ-scheme, else central differences; ratio: steps in a large one; bulk: the
-    fields of `CompiledSystem` before the contact's, with the constraints of the junctions; solids: `SolidTables`; row:
-    `StepRow`.
+    fields of `CompiledSystem` before the contact's, with the constraints of the junctions; row: `StepRow`.
 
     Of the θ-scheme: by_imposed, bordered, supernodes: A (free, imposed) by rows, and the passes over its factor; push
     (b, d), N·s: loads in the b-equation. Of central differences: M⁻¹, 0 on dofs that are not free, mass, and zeros
@@ -47,7 +46,6 @@ class SideArguments(NamedTuple):
     implicit: bool
     ratio: int
     bulk: Any
-    solids: Any
     row: Any
     by_imposed: Any
     bordered: Any

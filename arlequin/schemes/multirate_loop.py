@@ -41,8 +41,7 @@ class MultirateLoopStepper(MultirateStepper):
         """Up to `count` large steps."""
         from arlequin.schemes._multirate_kernels import multirate_steps
 
-        (states, mismatch, last), coupling = state.scheme_state, self._coupling
-        assert isinstance(coupling, Coupling)
+        states, mismatch, last = state.scheme_state
         mismatch = mismatch.copy()
         largest = max(side.count * side.assembly.dof_count for side in self._sides)
         count = max(min(count, _VALUES_PER_BLOCK // max(largest, 1)), 1)
@@ -54,7 +53,7 @@ class MultirateLoopStepper(MultirateStepper):
         multipliers = np.concatenate([last[None], np.zeros((count, last.size))])
         taken = int(
             multirate_steps(  # type: ignore[call-arg]
-                count, *(as_arrays(block.arguments) for block in blocks), (coupling.independent, self._lower),
+                count, *(as_arrays(block.arguments) for block in blocks), self._solids, self._response,
                 multipliers, mismatch, (MAX_PASSES, TOLERANCE, STAGNATION_TOLERANCE),
             )
         )  # fmt: skip
@@ -77,10 +76,16 @@ class MultirateLoopStepper(MultirateStepper):
         ]
 
     @cached_property
-    def _lower(self) -> Array:
-        """See `Coupling.lower`."""
+    def _solids(self) -> tuple[Any, Any]:
+        """`SolidTables` of both sides."""
+        coarse, fine = (as_arrays(side.assembly.solids) for side in self._sides)
+        return coarse, fine
+
+    @cached_property
+    def _response(self) -> tuple[Array, ...]:
+        """See `Coupling.arrays`."""
         assert isinstance(self._coupling, Coupling)
-        return self._coupling.lower
+        return self._coupling.arrays()
 
     def _batch_of_steps(
         self, end: State, blocks: list[SideBlock], batches: list[StepBatch], multipliers: Array

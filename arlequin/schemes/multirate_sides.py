@@ -78,7 +78,7 @@ class PushedTheta(FactoredStepper):
         count, (loads, _), given = self._given_in_block(state, count)
         start = SideState(state.u, state.v, state.internal, state.scheme_state.momentum, _NONE, _NONE, _NONE)
         arguments = SideArguments(
-            True, junctions.ratio, junctions.bulk, self._solids, StepRow.of(self._coefficients),
+            True, junctions.ratio, junctions.bulk, StepRow.of(self._coefficients),
             SparseRows.of(passes.to_given), passes.bordered, np.arange(passes.bordered.first.size - 1), given.push,
             _NONE, _NONE, _NONE, given.external, given.imposed, *_room_for(assembly, start, count),
         )  # fmt: skip
@@ -108,7 +108,7 @@ class PushedCentral(CentralLoopStepper):
         start = SideState(state.u, state.v, state.internal, _NONE, before.half, before.a, damping)
         row = StepRow.of(StepCoefficients.of_central_differences(self.step))
         arguments = SideArguments(
-            False, junctions.ratio, junctions.bulk, self._solids, row, _NO_ROWS, _NO_PASSES, np.zeros(0, dtype=int),
+            False, junctions.ratio, junctions.bulk, row, _NO_ROWS, _NO_PASSES, np.zeros(0, dtype=int),
             np.zeros((0, 0)), self._operators.inverse, self._mass, np.zeros_like(state.u), loads, imposed,
             *_room_for(assembly, start, count),
         )  # fmt: skip

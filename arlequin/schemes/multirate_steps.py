@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from arlequin.energy import KINDS, Work, viscous_loss
 from arlequin.linalg.products import applied
 from arlequin.models.errors import UserError
-from arlequin.models.linalg.constraints import independent
+from arlequin.models.linalg.constraints import first_columns, independent, narrow_order
 from arlequin.models.types import Array
 from arlequin.schemes.central import CentralDifference
 from arlequin.schemes.central_steps import CentralStepper
@@ -122,7 +122,8 @@ class Coupling:
         )
         response = 0.5 * (response + response.T)
         # constraints that others, or imposed motions, imply have no multiplier
-        self.independent = independent(response)
+        rows = independent(response)
+        self.independent = rows[narrow_order(response[np.ix_(rows, rows)])]
         self._response = scipy.linalg.cho_factor(response[np.ix_(self.independent, self.independent)])
 
     @cached_property
@@ -130,10 +131,11 @@ class Coupling:
         """The responses of both sides, full (m, d): of steps that are taken one by one."""
         return [_Motion.of(side, c) for side, c in zip(self._sides, self._rows, strict=True)]
 
-    @property
-    def lower(self) -> Array:
-        """L (k, k), L Lᵀ the response of the mismatch of the independent constraints to their multipliers."""
-        return np.ascontiguousarray(np.triu(self._response[0]).T)
+    def arrays(self) -> tuple[NDArray[np.int64], Array, NDArray[np.int64]]:
+        """The independent constraints (k,), L (k, k), L Lᵀ the response of their mismatch to their multipliers, and the
+        first column of each of its rows (k,)."""
+        lower = np.ascontiguousarray(np.triu(self._response[0]).T)
+        return self.independent, lower, first_columns(lower)
 
     def predicted(self, states: tuple[State, ...], previous_mismatch: Array, _: Array) -> Array:
         """The multipliers of the large step from these states, predicted with linear bulk."""

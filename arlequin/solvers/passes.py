@@ -19,7 +19,7 @@ class CondensedPasses(NamedTuple):
 
     bordered: `BorderedPasses` of A and its border; to_given: A (u, p); rows_given: [C; B] (m + q, p); penalty: CᵀD
     (u, m), which is 0 where A alone was factored: sparse matrices, by rows in compiled loops; kept (k,), lower (k, k),
-    root (k, q): see `FullElimination.arrays`.
+    first (k,), root (k, q): see `FullElimination.arrays`.
     """
 
     bordered: Any
@@ -28,6 +28,7 @@ class CondensedPasses(NamedTuple):
     penalty: Any
     kept: NDArray[np.int64]
     lower: Array
+    first: NDArray[np.int64]
     root: Array
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from arlequin.models.errors import UserError
 from arlequin.models.linalg.components import equal_components, factorise_components
@@ -16,6 +17,7 @@ from arlequin.models.types import Array
 _DEPENDENT = 1e-12  # independent share of a constraint below which it is left out
 _SURELY = 1e-10  # pivots of Cholesky, as shares of the diagonal, above which rows are independent beyond doubt
 _FULL = 1500  # constraints up to which a sparse C A⁻¹ Cᵀ is factored as a full matrix
+_MOSTLY_FULL = 0.5  # share of entries that are not zero from which an order of the rows gains nothing
 _FEW = 100  # constraints from which the factor of one component of a field takes less time
 
 
@@ -44,8 +46,10 @@ class FullElimination:
 
     def __init__(self, schur: Array, m: int) -> None:
         self._count = m
-        self._independent, self._upper = _independent_factor(schur[:m, :m])
-        across = np.array(schur[:m, m:] if self._independent.size == m else schur[self._independent, m:], order="F")
+        order = narrow_order(schur[:m, :m])
+        rows, self._upper = _independent_factor(schur[np.ix_(order, order)])
+        self._independent = order[rows]
+        across = np.array(schur[self._independent, m:], order="F")
         self._root = np.zeros_like(across)
         self.compliance = np.array(schur[m:, m:], order="F")
         if across.size:
@@ -65,17 +69,17 @@ class FullElimination:
             return np.zeros((self._count, *impulse.shape[1:]))
         return self._scattered(self._triangle(self._root @ impulse, 0))
 
-    def arrays(self) -> tuple[NDArray[np.int64], Array, Array]:
-        """The independent rows of C (k,), Uᵀ (k, k) and T (k, q), for compiled loops."""
-        return self._independent, np.ascontiguousarray(np.triu(self._upper).T), np.ascontiguousarray(self._root)
+    def arrays(self) -> tuple[NDArray[np.int64], Array, NDArray[np.int64], Array]:
+        """The independent rows of C (k,), Uᵀ (k, k) with the first column of each of its rows (k,), and T (k, q), for
+        compiled loops."""
+        lower = np.ascontiguousarray(np.triu(self._upper).T)
+        return self._independent, lower, first_columns(lower), np.ascontiguousarray(self._root)
 
     def _triangle(self, x: Array, transposed: int) -> Array:
         """U⁻¹ x, or U⁻ᵀ x."""
         return np.asarray(scipy.linalg.lapack.dtrtrs(self._upper, x, trans=transposed)[0]).reshape(x.shape)
 
     def _scattered(self, multipliers: Array) -> Array:
-        if self._independent.size == self._count:
-            return multipliers
         out = np.zeros((self._count, *multipliers.shape[1:]))
         out[self._independent] = multipliers
         return out
@@ -130,6 +134,20 @@ def constraint_factor(schur: sp.csr_array) -> tuple[NDArray[np.int64], Callable[
     if not rows.size:
         return rows, lambda x: x
     return rows, lambda x: scipy.linalg.lapack.dpotrs(upper, x, lower=0)[0]
+
+
+def narrow_order(schur: Array) -> NDArray[np.int64]:
+    """Order (m,) of the rows of a symmetric S (m, m) by reverse Cuthill–McKee, so that the rows of its factor are
+    short; that of the rows where most entries are not zero."""
+    count = len(schur)
+    if np.count_nonzero(schur) >= _MOSTLY_FULL * count**2:
+        return np.arange(count)
+    return reverse_cuthill_mckee(sp.csr_matrix(schur), symmetric_mode=True).astype(np.int64)
+
+
+def first_columns(lower: Array) -> NDArray[np.int64]:
+    """The first column (m,) of each row of L (m, m) that is not zero."""
+    return np.argmax(lower != 0.0, axis=1) if lower.size else np.zeros(0, dtype=np.int64)
 
 
 def _independent_factor(schur: Array) -> tuple[NDArray[np.int64], Array]:

@@ -150,3 +150,21 @@ def solve_lower_transposed(lower, x):
         for j in range(above.size):
             above[j] -= x_i * row[j]
         x[i] = x_i
+
+
+@called_njit()
+def solve_envelope(lower, first, x):
+    """x (n,) ← L⁻¹ x of an L whose row i is zero before column first[i]."""
+    for i in range(x.size):
+        x[i] = (x[i] - full_dot(lower[i, first[i] : i], x[first[i] : i])) / lower[i, i]
+
+
+@called_njit()
+def solve_envelope_transposed(lower, first, x):
+    """x (n,) ← L⁻ᵀ x, as `solve_envelope`."""
+    for i in range(x.size - 1, -1, -1):
+        x_i = x[i] / lower[i, i]
+        row, above = lower[i, first[i] : i], x[first[i] : i]
+        for j in range(above.size):
+            above[j] -= x_i * row[j]
+        x[i] = x_i
