@@ -26,6 +26,10 @@ class Parameters:
     mediator: Annotated[
         Literal["coarse", "fine"], Quantity("", "multipliers of the junction: of coarse or fine cells")
     ] = "coarse"
+    weights: Annotated[
+        Literal["linear", "constant"],
+        Quantity("", "weight of the fine part in the zone: linear across it, or one half"),
+    ] = "linear"
     size: Annotated[float, Quantity("m", "size of the fine cells at the border of the zone", positive)] = 6e-3
     radius: Annotated[float, Quantity("m", "outer radius of the shell, half of its height", positive)] = 0.06
     shell_young: Young = 3e9
