@@ -1,9 +1,10 @@
 """What Arlequin and other codes say of the same problems, on one machine, as the page `docs/compared.md`.
 
-    python tests/compared [STUDY …] [--getfem PYTHON] [--akantu PYTHON] [--rounds N] [--page FILE]
+    python tests/compared [STUDY …] [--getfem PYTHON] [--akantu PYTHON] [--calculix CCX] [--rounds N] [--page FILE]
 
-Other codes run in interpreters of their own (`python3-getfem` of Debian; `pip install akantu`), with one thread; one
-that is not given is skipped with a line. Values that are published elsewhere are named so, with their source.
+Other codes run in interpreters of their own (`python3-getfem` of Debian; `pip install akantu`) or as programs
+(`calculix-ccx` of Debian), with one thread; one that is not given is skipped with a line. Values that are published
+elsewhere are named so, with their source.
 """
 
 import argparse
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 STUDIES = ("block_impact", "rocking_block", "oblique_impact", "torsion", "cantilever", "gradients", "slider")
+PROGRAMS = {"getfem": "INTERPRETER", "akantu": "INTERPRETER", "calculix": "PROGRAM"}
 FRONT = """# Compared with other codes
 
 Each section is printed by a script in `tests/compared`, all in one run on one machine (`python tests/compared --page
@@ -34,15 +36,15 @@ def section(name: str, arguments: argparse.Namespace) -> Any:
     """The section of a study."""
     study = import_module(name)
     if name == "block_impact":
-        return study.section({"getfem": arguments.getfem, "akantu": arguments.akantu}, arguments.rounds)
+        return study.section({code: getattr(arguments, code) for code in PROGRAMS}, arguments.rounds)
     return study.section()
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python tests/compared", description="Arlequin and other codes.")
     parser.add_argument("studies", nargs="*", metavar="STUDY", help=f"by default all: {', '.join(STUDIES)}")
-    for code in ("getfem", "akantu"):
-        parser.add_argument(f"--{code}", metavar="PYTHON", help=f"the interpreter in which {code} is installed")
+    for code, metavar in PROGRAMS.items():
+        parser.add_argument(f"--{code}", metavar=metavar, help=f"the {metavar.lower()} of {code}")
     parser.add_argument("--rounds", type=int, default=3, metavar="N", help="runs of each code, alternating; 3")
     parser.add_argument("--page", type=Path, metavar="FILE", help="write the page, too")
     arguments = parser.parse_args()

@@ -11,22 +11,24 @@ TIMES = ("whole", "start-up", "step")
 TEXT = f"""A steel block of 0.1 × 0.02 m (200 × 40 linear quadrilaterals, plane strain, ν = 0) hits a rigid wall at
 10 m/s; 0.1 ms. Exact: contact of {1e6 * impact.CONTACT_DURATION:.2f} µs, rebound at {impact.VELOCITY:g} m/s, energy
 conserved. Processor time, the shortest of {{rounds}} rounds."""
-REMARK = """Start-up is the time from the start of the interpreter to the first step. Arlequin audits the energies at
-each step and stores fields, the scripts of the others the mean velocity only; what it loses is the kinetic energy of
-the nodes on the wall, which stop in one step (column `impact`)."""
+REMARK = """Start-up is the time from the start of the interpreter to the end of the first step, which loads what it
+needs. Arlequin audits the energies at each step and stores fields, the others the mean velocity only (CalculiX also its
+energies); what Arlequin loses is the kinetic energy of the nodes on the wall, which stop in one step (column
+`impact`)."""
 
 
-def section(pythons: dict[str, str | None], rounds: int) -> Section:
-    """pythons: by code, the interpreter in which it is installed."""
+def section(programs: dict[str, str | None], rounds: int) -> Section:
+    """programs: by code, the interpreter in which it is installed, or its own program."""
     best: dict[str, dict[str, Any]] = {}
-    codes = {"arlequin": sys.executable} | {code: pythons.get(code) for code in ("getfem", "akantu")}
-    skipped = {code: f"no interpreter, --{code} PYTHON" for code, python in codes.items() if python is None}
+    codes = {"arlequin": sys.executable} | {code: programs.get(code) for code in ("getfem", "akantu", "calculix")}
+    skipped = {code: f"no program, --{code} PROGRAM" for code, program in codes.items() if program is None}
     for _ in range(rounds):
-        for code, python in codes.items():
-            if code in skipped or python is None:
+        for code, program in codes.items():
+            if code in skipped or program is None:
                 continue
+            command = [sys.executable, program] if code == "calculix" else [program]
             try:
-                result = peers.run(f"block_impact_{code}.py", python, ours=code == "arlequin")
+                result = peers.run(f"block_impact_{code}.py", *command, ours=code == "arlequin")
             except RuntimeError as error:
                 skipped[code] = str(error)
                 best.pop(code, None)

@@ -103,9 +103,10 @@ weights = solid.getMass()[:count, 0] / solid.getMass()[:count, 0].sum()
 nodal = solid.getVelocity()
 
 velocity = [float(weights @ nodal[:count, 0])]
-start_up = process_time()
-for _ in range(steps):
+for n in range(steps):
     coupler.solveStep()
+    if n == 0:
+        start_up = process_time()
     velocity.append(float(weights @ nodal[:count, 0]))
 stepping = process_time() - start_up
 

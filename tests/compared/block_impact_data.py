@@ -32,7 +32,8 @@ def report(
 ) -> None:
     """Print the results of a run as one line of JSON.
 
-    start_up, stepping: processor time (s) up to the first step, start of the interpreter included, and of all steps.
+    start_up, stepping: processor time (s) up to the end of the first step, which loads what it needs, start of the
+    interpreter included, and of the other steps.
     velocity: that of the centre of mass (m/s) at the start and after each of the equal steps.
     energy: kinetic and elastic energy at the end (J).
     """
@@ -43,7 +44,7 @@ def report(
         "method": method,
         "steps": v.size - 1,
         "start-up": start_up,
-        "step": stepping / (v.size - 1),
+        "step": stepping / (v.size - 2),
         "contact": contact_duration(np.linspace(0.0, END, v.size), v),
         "rebound": -float(v[-1]),
         "energy": energy / ENERGY - 1.0,

@@ -17,15 +17,16 @@ def processor_time() -> float:
     return usage.ru_utime + usage.ru_stime
 
 
-def run(script: str, python: str, *, ours: bool = False) -> dict[str, Any]:
+def run(script: str, python: str, *arguments: str, ours: bool = False) -> dict[str, Any]:
     """The results of one run of a script of this folder, with the processor time of its process, s, as "whole";
-    RuntimeError with the reason where there are none. ours: with this checkout of Arlequin."""
+    RuntimeError with the reason where there are none. arguments: of the script; ours: with this checkout's Arlequin."""
     environment = {**os.environ, **ONE_THREAD}
     if ours:
         environment["PYTHONPATH"] = str(FOLDER.parent.parent)
     begin = processor_time()
     try:
-        done = subprocess.run([python, str(FOLDER / script)], env=environment, capture_output=True, text=True)
+        command = [python, str(FOLDER / script), *arguments]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True)
     except OSError as error:
         raise RuntimeError(str(error)) from error
     if done.returncode:
