@@ -82,7 +82,7 @@ class MultirateLoopStepper(MultirateStepper):
         return coarse, fine
 
     @cached_property
-    def _response(self) -> tuple[Array, ...]:
+    def _response(self) -> tuple[Any, ...]:
         """See `Coupling.arrays`."""
         assert isinstance(self._coupling, Coupling)
         return self._coupling.arrays()

@@ -122,8 +122,8 @@ class Coupling:
         )
         response = 0.5 * (response + response.T)
         # constraints that others, or imposed motions, imply have no multiplier
-        rows = independent(response)
-        self.independent = rows[narrow_order(response[np.ix_(rows, rows)])]
+        kept = independent(response)
+        self.independent = kept[narrow_order(response[np.ix_(kept, kept)])]
         self._response = scipy.linalg.cho_factor(response[np.ix_(self.independent, self.independent)])
 
     @cached_property

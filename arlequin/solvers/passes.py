@@ -50,5 +50,6 @@ class FactoredMass:
         eliminated = eliminate(factor.schur(), count)
         assert isinstance(eliminated, FullElimination)
         no_imposed = sp.csr_array((free.size, 0)), sp.csr_array((rows.shape[0], 0)), sp.csr_array((free.size, count))
-        passes = CondensedPasses(factor.passes(), *no_imposed, *eliminated.arrays())
+        kept, lower, first, root = eliminated.arrays()
+        passes = CondensedPasses(factor.passes(), *no_imposed, kept, lower, first, root)
         return cls(factor, passes, np.ascontiguousarray(eliminated.compliance))
