@@ -10,7 +10,7 @@ from page import Section
 TIMES = ("whole", "start-up", "step")
 TEXT = f"""A steel block of 0.1 × 0.02 m (200 × 40 linear quadrilaterals, plane strain, ν = 0) hits a rigid wall at
 10 m/s; 0.1 ms. Exact: contact of {1e6 * impact.CONTACT_DURATION:.2f} µs, rebound at {impact.VELOCITY:g} m/s, energy
-conserved. Processor time, the shortest of {{rounds}} rounds."""
+conserved. Processor time of the shortest run of {{rounds}}."""
 REMARK = """Start-up is the time from the start of the interpreter to the end of the first step, which loads what it
 needs. Arlequin audits the energies at each step and stores fields, the others the mean velocity only (CalculiX also its
 energies); what Arlequin loses is the kinetic energy of the nodes on the wall, which stop in one step (column
