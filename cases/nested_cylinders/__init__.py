@@ -35,8 +35,8 @@ from 0.006 on, are turned inside out after 0.9 ms: nothing but their own weighte
 the coarse cells. `weights=constant` gives them one half everywhere; as weights that jump it loses the patch test
 (`arlequin.junctions.junction`). With the fine mediator the errors at 5 mm are 5.8 % and 24 %; with weights from 0.05,
 0.2 or 0.5 at the outer border to one at the inner one 5.4 to 5.6 % and 13 to 14 %; with nine tenths 5.5 % and 10 %.
-The check compares the energies of the column `scheme`, which in the last two rows are 8.6e-5 against 3.7e-5 all fine (it
-fails) and 2.6e-5 against 4.8e-5; the core's error is above its limit of 3 % in both.
+The check compares the energies of the column `scheme`, which in the last two rows are 8.6e-5 against 3.7e-5 all fine
+(it fails) and 2.6e-5 against 4.8e-5; the core's error is above its limit of 3 % in both.
 
 The whole run of 2 ms at 2.9 mm and 1/3 takes 670 s of processor time, all fine 1,469 s (neo-Hooke). Smaller models cost
 what their calls of Python and the products with the constraints cost: at 4 mm, linear, 20 ms a step against 11 ms.
